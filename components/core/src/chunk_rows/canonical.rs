@@ -1,0 +1,145 @@
+//! Rows and their events in their usual spelling: read in one pass, and written.
+
+use std::fmt::Write;
+
+use super::delta::integer;
+use super::kind::RowKind;
+use super::row::{Row, Shared, Times, seqs_fit};
+use crate::json::{Scanner, Stop, Value};
+
+impl<'a> Row<'a> {
+    /// Reads a row in its usual spelling in one pass over its line; none when it is anything else.
+    pub fn read_canonical(line: &'a str) -> Option<Row<'a>> {
+        // Events are told apart by their first bytes.
+        let kind = match line.get(..15)? {
+            "{\"type\":\"text-c" => RowKind::Text,
+            "{\"type\":\"reason" => RowKind::Reasoning,
+            "{\"type\":\"tool-c" => RowKind::ToolCall,
+            _ => return None,
+        };
+        scan_canonical(line, kind).ok().flatten()
+    }
+
+    /// Appends its events to `out`, one line each, in their usual spelling.
+    pub fn expand(&self, out: &mut String) {
+        let mut middle = format!(
+            ",\"data\":{{\"turn\":{},\"step\":{},\"chunk\":{{\"type\":\"{}\",\"index\":{}",
+            self.shared.turn.text(),
+            self.shared.step.text(),
+            self.kind.delta_type(),
+            self.shared.index.text()
+        );
+        for (name, value) in [("id", self.shared.id), ("name", self.shared.name)] {
+            if let Some(value) = value {
+                let _ = write!(middle, ",\"{name}\":{}", value.text());
+            }
+        }
+        let _ = write!(middle, ",\"{}\":", self.kind.delta_text_name());
+        let mut dt = self.dt.elements();
+        let (mut seq, mut time_ms) = (self.seq0, self.time0_ms);
+        for text in self.texts.elements() {
+            // Writing to a string cannot fail.
+            let _ = write!(
+                out,
+                "{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":{time_ms}"
+            );
+            out.push_str(&middle);
+            out.push_str(text.text());
+            out.push_str("}}}\n");
+            seq += 1;
+            time_ms += dt.next().and_then(Value::as_safe_integer).unwrap_or(0);
+        }
+    }
+}
+
+fn scan_canonical(line: &str, kind: RowKind) -> Result<Option<Row<'_>>, Stop> {
+    let mut scan = Scanner::new(line);
+    scan.literal("{\"type\":\"")?;
+    scan.literal(kind.tag())?;
+    scan.literal("\",\"seq0\":")?;
+    let seq0 = integer(scan.number_text()?).and_then(|seq| u64::try_from(seq).ok());
+    scan.literal(",\"time0\":")?;
+    let time0_ms = integer(scan.number_text()?);
+    let (Some(seq0), Some(time0_ms)) = (seq0, time0_ms) else {
+        return Ok(None);
+    };
+    scan.literal(",\"data\":{\"turn\":")?;
+    let turn = Value::checked(scan.number_text()?);
+    scan.literal(",\"step\":")?;
+    let step = Value::checked(scan.number_text()?);
+    scan.literal(",\"index\":")?;
+    let index = Value::checked(scan.number_text()?);
+    scan.literal(",\"dt\":")?;
+    let mut times = Times::starting(time0_ms);
+    let Some((dt, steps)) = scan_steps(&mut scan, &mut times)? else {
+        return Ok(None);
+    };
+    let (mut id, mut name) = (None, None);
+    if kind == RowKind::ToolCall {
+        scan.literal(",\"id\":")?;
+        id = Some(Value::checked(scan.string_text()?));
+        if scan.literal(",\"name\":").is_ok() {
+            name = Some(Value::checked(scan.string_text()?));
+        }
+    }
+    scan.literal(",\"")?;
+    scan.literal(kind.texts_name())?;
+    scan.literal("\":[")?;
+    let texts_start = scan.at() - 1;
+    let mut count = 1;
+    scan.string_text()?;
+    while scan.take(b',') {
+        scan.string_text()?;
+        count += 1;
+    }
+    scan.expect(b']')?;
+    let texts = Value::checked(scan.between(texts_start, scan.at()));
+    scan.literal("}}")?;
+    if !scan.is_end() || scan.lossy().is_some() || steps + 1 != count || !seqs_fit(seq0, count) {
+        return Ok(None);
+    }
+    let shared = Shared {
+        turn,
+        step,
+        index,
+        id,
+        name,
+    };
+    Ok(Some(Row {
+        kind,
+        seq0,
+        time0_ms,
+        count,
+        last_time_ms: times.last_ms,
+        min_time_ms: times.min_ms,
+        shared,
+        dt,
+        texts,
+    }))
+}
+
+fn scan_steps<'a>(
+    scan: &mut Scanner<'a>,
+    times: &mut Times,
+) -> Result<Option<(Value<'a>, u64)>, Stop> {
+    let start = scan.at();
+    scan.expect(b'[')?;
+    let mut steps = 0;
+    if !scan.take(b']') {
+        loop {
+            let fits = integer(scan.number_text()?).is_some_and(|step_ms| times.step(step_ms));
+            if !fits {
+                return Ok(None);
+            }
+            steps += 1;
+            if scan.take(b']') {
+                break;
+            }
+            scan.expect(b',')?;
+        }
+    }
+    Ok(Some((
+        Value::checked(scan.between(start, scan.at())),
+        steps,
+    )))
+}

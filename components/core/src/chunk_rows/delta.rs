@@ -1,0 +1,131 @@
+//! One streamed delta in its usual spelling, the only one that packs.
+
+use std::fmt::Write;
+
+use super::kind::RowKind;
+use crate::header::SAFE_INTEGER_MAX;
+use crate::json::{Scanner, Stop};
+
+/// A delta event as written.
+#[derive(Clone, Debug)]
+pub(super) struct Delta<'a> {
+    pub(super) line: &'a str,
+    kind: RowKind,
+    seq: u64,
+    time_ms: i64,
+    turn: &'a str,
+    step: &'a str,
+    index: &'a str,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    text: &'a str,
+}
+
+impl<'a> Delta<'a> {
+    /// None when the line is anything else, or the same in another spelling.
+    pub(super) fn read(line: &'a str) -> Option<Delta<'a>> {
+        read(line).ok().flatten()
+    }
+
+    /// Whether both stand in one row, this one right after `last`.
+    pub(super) fn follows(&self, last: &Delta<'_>) -> bool {
+        self.kind == last.kind
+            && self.seq == last.seq + 1
+            && self.time_ms.abs_diff(last.time_ms) <= SAFE_INTEGER_MAX
+            && (self.turn, self.step, self.index) == (last.turn, last.step, last.index)
+            && (self.id, self.name) == (last.id, last.name)
+    }
+}
+
+fn read(line: &str) -> Result<Option<Delta<'_>>, Stop> {
+    let mut scan = Scanner::new(line);
+    scan.literal("{\"type\":\"assistant/chunk\",\"seq\":")?;
+    let seq = integer(scan.number_text()?).and_then(|seq| u64::try_from(seq).ok());
+    scan.literal(",\"time\":")?;
+    let time_ms = integer(scan.number_text()?);
+    let (Some(seq), Some(time_ms)) = (seq, time_ms) else {
+        return Ok(None);
+    };
+    scan.literal(",\"data\":{\"turn\":")?;
+    let turn = scan.number_text()?;
+    scan.literal(",\"step\":")?;
+    let step = scan.number_text()?;
+    scan.literal(",\"chunk\":{\"type\":")?;
+    let Some(kind) = RowKind::of_delta(scan.string_text()?) else {
+        return Ok(None);
+    };
+    scan.literal(",\"index\":")?;
+    let index = scan.number_text()?;
+    let (mut id, mut name) = (None, None);
+    if kind == RowKind::ToolCall {
+        scan.literal(",\"id\":")?;
+        id = Some(scan.string_text()?);
+        if scan.literal(",\"name\":").is_ok() {
+            name = Some(scan.string_text()?);
+        }
+    }
+    scan.literal(",\"")?;
+    scan.literal(kind.delta_text_name())?;
+    scan.literal("\":")?;
+    let text = scan.string_text()?;
+    scan.literal("}}}")?;
+    if !scan.is_end() || scan.lossy().is_some() {
+        return Ok(None);
+    }
+    Ok(Some(Delta {
+        line,
+        kind,
+        seq,
+        time_ms,
+        turn,
+        step,
+        index,
+        id,
+        name,
+        text,
+    }))
+}
+
+/// A safe integer in its only usual spelling.
+pub(super) fn integer(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix('-').unwrap_or(text);
+    if digits.len() > 16 || !digits.bytes().all(|byte| byte.is_ascii_digit()) || text == "-0" {
+        return None;
+    }
+    text.parse::<i64>()
+        .ok()
+        .filter(|value| value.unsigned_abs() <= SAFE_INTEGER_MAX)
+}
+
+/// Writes the row that stands for `run`, which begins with `first`.
+pub(super) fn write_row(first: &Delta<'_>, run: &[Delta<'_>], out: &mut String) {
+    // Writing to a string cannot fail.
+    let _ = write!(
+        out,
+        "{{\"type\":\"{}\",\"seq0\":{},\"time0\":{},\"data\":{{\"turn\":{},\"step\":{},\"index\":{},\"dt\":[",
+        first.kind.tag(),
+        first.seq,
+        first.time_ms,
+        first.turn,
+        first.step,
+        first.index
+    );
+    let mut last_ms = first.time_ms;
+    for (position, delta) in run.iter().skip(1).enumerate() {
+        let comma = if position == 0 { "" } else { "," };
+        let _ = write!(out, "{comma}{}", delta.time_ms - last_ms);
+        last_ms = delta.time_ms;
+    }
+    out.push(']');
+    for (name, value) in [("id", first.id), ("name", first.name)] {
+        if let Some(value) = value {
+            let _ = write!(out, ",\"{name}\":{value}");
+        }
+    }
+    let _ = write!(out, ",\"{}\":[", first.kind.texts_name());
+    for (position, delta) in run.iter().enumerate() {
+        let comma = if position == 0 { "" } else { "," };
+        let _ = write!(out, "{comma}{}", delta.text);
+    }
+    out.push_str("]}}\n");
+}

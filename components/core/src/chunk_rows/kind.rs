@@ -1,0 +1,63 @@
+//! The three kinds of rows, and the names that go with each.
+
+use crate::json::Value;
+
+/// What the deltas of a row are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RowKind {
+    /// Text of the answer.
+    Text,
+    /// Text of the reasoning.
+    Reasoning,
+    /// Arguments of one tool call.
+    ToolCall,
+}
+
+impl RowKind {
+    const ALL: [RowKind; 3] = [RowKind::Text, RowKind::Reasoning, RowKind::ToolCall];
+
+    /// The `type` of its rows.
+    pub fn tag(self) -> &'static str {
+        match self {
+            RowKind::Text => "text-chunks",
+            RowKind::Reasoning => "reasoning-chunks",
+            RowKind::ToolCall => "tool-call-chunks",
+        }
+    }
+
+    /// The `type` of its deltas.
+    pub fn delta_type(self) -> &'static str {
+        match self {
+            RowKind::Text => "text-delta",
+            RowKind::Reasoning => "reasoning-delta",
+            RowKind::ToolCall => "tool-call-delta",
+        }
+    }
+
+    pub(super) fn of_delta(quoted: &str) -> Option<RowKind> {
+        let name = quoted.strip_prefix('"')?.strip_suffix('"')?;
+        RowKind::ALL
+            .into_iter()
+            .find(|kind| kind.delta_type() == name)
+    }
+
+    pub(super) fn of_tag(value: Value<'_>) -> Option<RowKind> {
+        RowKind::ALL
+            .into_iter()
+            .find(|kind| value.is_str(kind.tag()))
+    }
+
+    pub(super) fn texts_name(self) -> &'static str {
+        match self {
+            RowKind::Text | RowKind::Reasoning => "texts",
+            RowKind::ToolCall => "args",
+        }
+    }
+
+    pub(super) fn delta_text_name(self) -> &'static str {
+        match self {
+            RowKind::Text | RowKind::Reasoning => "text",
+            RowKind::ToolCall => "argumentsDelta",
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! Equality of two JSON values, without recursion.
+
+use std::collections::BTreeMap;
+
+use super::scan::Scanner;
+use super::text::Text;
+
+/// A value in file order; a container's children follow it, up to `next`.
+struct Node<'a> {
+    // For a container only its bracket.
+    text: &'a str,
+    name: Option<Text<'a>>,
+    next: usize,
+}
+
+/// Whether two checked values are the same; see `Value::same`.
+pub(super) fn same(left: &str, right: &str) -> bool {
+    if left == right {
+        return true;
+    }
+    let (left, right) = (nodes(left), nodes(right));
+    let mut due = vec![(0, 0)];
+    while let Some((one, other)) = due.pop() {
+        let (Some(a), Some(b)) = (left.get(one), right.get(other)) else {
+            return false;
+        };
+        let alike = match (a.text.as_bytes().first(), b.text.as_bytes().first()) {
+            (Some(b'{'), Some(b'{')) => pair_members(&left, one, &right, other, &mut due),
+            (Some(b'['), Some(b'[')) => pair_elements(&left, one, &right, other, &mut due),
+            (Some(b'"'), Some(b'"')) => inner(a.text).same(inner(b.text)),
+            (Some(b'-' | b'0'..=b'9'), Some(b'-' | b'0'..=b'9')) => {
+                a.text.parse::<f64>() == b.text.parse::<f64>()
+            }
+            _ => a.text == b.text,
+        };
+        if !alike {
+            return false;
+        }
+    }
+    true
+}
+
+fn inner(text: &str) -> Text<'_> {
+    Text::escaped(
+        text.strip_prefix('"')
+            .and_then(|rest| rest.strip_suffix('"'))
+            .unwrap_or_default(),
+    )
+}
+
+fn nodes(text: &str) -> Vec<Node<'_>> {
+    let mut scan = Scanner::new(text);
+    let mut nodes: Vec<Node<'_>> = Vec::new();
+    let mut open: Vec<usize> = Vec::new();
+    loop {
+        scan.separator();
+        if scan.is_end() {
+            return nodes;
+        }
+        if scan.take(b'}') || scan.take(b']') {
+            let end = nodes.len();
+            if let Some(node) = open.pop().and_then(|at| nodes.get_mut(at)) {
+                node.next = end;
+            }
+            continue;
+        }
+        let in_object = open
+            .last()
+            .and_then(|at| nodes.get(*at))
+            .is_some_and(|node| node.text == "{");
+        let name = if in_object { scan.name().ok() } else { None };
+        let start = scan.at();
+        if scan.take(b'{') || scan.take(b'[') {
+            open.push(nodes.len());
+        } else if scan.value().is_err() {
+            return nodes;
+        }
+        nodes.push(Node {
+            text: scan.between(start, scan.at()),
+            name,
+            next: nodes.len() + 1,
+        });
+    }
+}
+
+fn children<'n, 'a>(
+    nodes: &'n [Node<'a>],
+    parent: usize,
+) -> impl Iterator<Item = (usize, &'n Node<'a>)> {
+    let end = nodes.get(parent).map_or(0, |node| node.next);
+    let mut at = parent + 1;
+    std::iter::from_fn(move || {
+        let node = nodes.get(at).filter(|_| at < end)?;
+        let found = (at, node);
+        at = node.next;
+        Some(found)
+    })
+}
+
+fn members(nodes: &[Node<'_>], parent: usize) -> BTreeMap<Vec<u32>, usize> {
+    let named = children(nodes, parent)
+        .filter_map(|(at, node)| Some((node.name?.code_points().collect(), at)));
+    named.collect()
+}
+
+fn pair_members(
+    l: &[Node<'_>],
+    one: usize,
+    r: &[Node<'_>],
+    other: usize,
+    due: &mut Vec<(usize, usize)>,
+) -> bool {
+    let (left, right) = (members(l, one), members(r, other));
+    if !left.keys().eq(right.keys()) {
+        return false;
+    }
+    due.extend(left.into_values().zip(right.into_values()));
+    true
+}
+
+fn pair_elements(
+    l: &[Node<'_>],
+    one: usize,
+    r: &[Node<'_>],
+    other: usize,
+    due: &mut Vec<(usize, usize)>,
+) -> bool {
+    let (mut left, mut right) = (children(l, one), children(r, other));
+    loop {
+        match (left.next(), right.next()) {
+            (Some((a, _)), Some((b, _))) => due.push((a, b)),
+            (None, None) => return true,
+            (Some(_), None) | (None, Some(_)) => return false,
+        }
+    }
+}

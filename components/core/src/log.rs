@@ -1,0 +1,276 @@
+//! The log in memory: its bytes, and an index over them.
+//!
+//! Bytes stand in chunks that never move or grow past their first size, so that adding a line copies nothing but the
+//! line. The index holds per stored line where it begins, which seq it begins at and what it is good for; packed rows
+//! stay packed. Nothing is parsed here.
+
+use std::borrow::Cow;
+
+use crate::fault::{Fault, Reason};
+
+const CHUNK_BYTES_MIN: usize = 4 << 10;
+const CHUNK_BYTES_MAX: usize = 1 << 20;
+
+/// Stored lines with their index.
+#[derive(Clone, Debug, Default)]
+pub struct Log {
+    chunks: Vec<String>,
+    records: Vec<Entry>,
+    next_seq: u64,
+    last_time_ms: u64,
+    bytes: usize,
+}
+
+/// What a stored line is good for, as far as this is asked often.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// A `turn/start`.
+    TurnStart,
+    /// A `turn/end`.
+    TurnEnd,
+    /// An event that may stand on the surface.
+    Message,
+    /// A packed row: several events.
+    Row,
+    /// Any other event.
+    Other,
+}
+
+impl Kind {
+    /// The kind of an event of that type.
+    pub fn of(event_type: &str) -> Kind {
+        match event_type {
+            "turn/start" => Kind::TurnStart,
+            "turn/end" => Kind::TurnEnd,
+            _ if crate::event::is_surface_eligible_type(event_type) => Kind::Message,
+            _ => Kind::Other,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Entry {
+    first_seq: u64,
+    start: usize,
+    chunk: u32,
+    kind: Kind,
+}
+
+/// One stored line, borrowed.
+#[derive(Clone, Copy, Debug)]
+pub struct Line<'a> {
+    /// Seq of its first event.
+    pub first_seq: u64,
+    /// How many events it stands for.
+    pub count: u64,
+    /// What it is good for.
+    pub kind: Kind,
+    /// The line without its newline, byte for byte.
+    pub text: &'a str,
+}
+
+/// A state of a log to go back to.
+#[derive(Clone, Copy, Debug)]
+pub struct Mark {
+    chunks: usize,
+    last_chunk_bytes: usize,
+    records: usize,
+    next_seq: u64,
+    last_time_ms: u64,
+    bytes: usize,
+}
+
+impl Log {
+    /// The seq of the next event, which is the number of events.
+    pub fn next_seq(&self) -> u64 {
+        self.next_seq
+    }
+
+    /// The time of the last event in milliseconds; 0 when there is none.
+    pub fn last_time_ms(&self) -> u64 {
+        self.last_time_ms
+    }
+
+    /// Bytes of all lines, newlines included.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Adds a line, without its newline, that stands for the next `count` events.
+    ///
+    /// Fails with [`Reason::LimitReached`] when the log has more chunks than the index can name.
+    pub fn push(
+        &mut self,
+        line: &str,
+        kind: Kind,
+        count: u64,
+        last_time_ms: u64,
+    ) -> Result<(), Fault> {
+        let needed = line.len() + 1;
+        let free = self
+            .chunks
+            .last()
+            .map_or(0, |chunk| chunk.capacity() - chunk.len());
+        if free < needed {
+            let size = self.bytes.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
+            self.chunks.push(String::with_capacity(size.max(needed)));
+        }
+        let chunk = u32::try_from(self.chunks.len().saturating_sub(1)).map_err(|_| {
+            Fault::new(
+                Reason::LimitReached,
+                "the log is too long to be held in memory",
+            )
+            .text("limit", "chunks")
+        })?;
+        let Some(text) = self.chunks.last_mut() else {
+            return Ok(());
+        };
+        self.records.push(Entry {
+            first_seq: self.next_seq,
+            start: text.len(),
+            chunk,
+            kind,
+        });
+        text.push_str(line);
+        text.push('\n');
+        self.bytes += needed;
+        self.next_seq += count;
+        self.last_time_ms = last_time_ms;
+        Ok(())
+    }
+
+    /// How many lines there are.
+    pub fn record_count(&self) -> usize {
+        self.records.len()
+    }
+
+    /// The line at a position among the lines.
+    pub fn record(&self, position: usize) -> Option<Line<'_>> {
+        let entry = self.records.get(position)?;
+        let next = self.records.get(position + 1);
+        let next_seq = next.map_or(self.next_seq, |next| next.first_seq);
+        let chunk = self.chunk(entry.chunk)?;
+        let end = next
+            .filter(|next| next.chunk == entry.chunk)
+            .map_or(chunk.len(), |next| next.start);
+        let text = chunk.get(entry.start..end.saturating_sub(1))?;
+        Some(Line {
+            first_seq: entry.first_seq,
+            count: next_seq - entry.first_seq,
+            kind: entry.kind,
+            text,
+        })
+    }
+
+    /// Lines from a position on.
+    pub fn records_from(&self, position: usize) -> impl Iterator<Item = Line<'_>> {
+        (position..self.records.len()).map_while(|position| self.record(position))
+    }
+
+    /// The position of the line that holds an event; none past the end.
+    pub fn position(&self, seq: u64) -> Option<usize> {
+        if seq >= self.next_seq {
+            return None;
+        }
+        self.records
+            .partition_point(|entry| entry.first_seq <= seq)
+            .checked_sub(1)
+    }
+
+    /// The line of an event that has one for itself.
+    pub fn line(&self, seq: u64) -> Option<&str> {
+        let record = self.record(self.position(seq)?)?;
+        (record.kind != Kind::Row).then_some(record.text)
+    }
+
+    /// The position of the last line of one of these kinds.
+    pub fn last_of(&self, kinds: &[Kind]) -> Option<usize> {
+        self.records
+            .iter()
+            .rposition(|entry| kinds.contains(&entry.kind))
+    }
+
+    /// The bytes of the lines from one position up to another, newlines included; borrowed where they stand together.
+    pub fn text(&self, from: usize, to: usize) -> Cow<'_, str> {
+        let place = |position: usize| {
+            self.records
+                .get(position)
+                .map(|entry| (entry.chunk, entry.start))
+        };
+        let Some((chunk, start)) = place(from).filter(|_| from < to) else {
+            return Cow::Borrowed("");
+        };
+        let end = place(to);
+        let tail = self.chunk(chunk).unwrap_or_default();
+        match end {
+            Some((last, end)) if last == chunk => {
+                return Cow::Borrowed(tail.get(start..end).unwrap_or_default());
+            }
+            None if self.chunks.len() == chunk as usize + 1 => {
+                return Cow::Borrowed(tail.get(start..).unwrap_or_default());
+            }
+            Some(_) | None => {}
+        }
+        let mut out = String::with_capacity(self.bytes_between(from, to));
+        out.push_str(tail.get(start..).unwrap_or_default());
+        let whole = end.map_or(self.chunks.len(), |(last, _)| last as usize);
+        for text in self
+            .chunks
+            .get(chunk as usize + 1..whole)
+            .unwrap_or_default()
+        {
+            out.push_str(text);
+        }
+        if let Some((last, end)) = end {
+            out.push_str(
+                self.chunk(last)
+                    .and_then(|text| text.get(..end))
+                    .unwrap_or_default(),
+            );
+        }
+        Cow::Owned(out)
+    }
+
+    /// The present state.
+    pub fn mark(&self) -> Mark {
+        Mark {
+            chunks: self.chunks.len(),
+            last_chunk_bytes: self.chunks.last().map_or(0, String::len),
+            records: self.records.len(),
+            next_seq: self.next_seq,
+            last_time_ms: self.last_time_ms,
+            bytes: self.bytes,
+        }
+    }
+
+    /// Drops everything added since `mark`.
+    pub fn rewind(&mut self, mark: Mark) {
+        self.chunks.truncate(mark.chunks);
+        if let Some(last) = self.chunks.last_mut() {
+            last.truncate(mark.last_chunk_bytes);
+        }
+        self.records.truncate(mark.records);
+        self.next_seq = mark.next_seq;
+        self.last_time_ms = mark.last_time_ms;
+        self.bytes = mark.bytes;
+    }
+
+    fn chunk(&self, chunk: u32) -> Option<&str> {
+        self.chunks.get(chunk as usize).map(String::as_str)
+    }
+
+    fn bytes_between(&self, from: usize, to: usize) -> usize {
+        let chunk_of =
+            |position: usize| self.records.get(position).map(|entry| entry.chunk as usize);
+        let (first, last) = (
+            chunk_of(from).unwrap_or(0),
+            chunk_of(to).unwrap_or(self.chunks.len()),
+        );
+        self.chunks
+            .get(first..self.chunks.len().min(last + 1))
+            .unwrap_or_default()
+            .iter()
+            .map(String::len)
+            .sum()
+    }
+}

@@ -1,0 +1,112 @@
+//! From an event to the message that the model sees.
+//!
+//! Content and provenance keep the bytes they were written with. Everything else of an event (sources, envelopes,
+//! usage, failures) is for others and stays out.
+
+use crate::event::Event;
+use crate::fault::{Fault, Reason};
+use crate::json::{Kind, Value};
+
+/// Whether an event shows as a message.
+///
+/// Fails with [`Reason::MessageInvalid`] where the event's data holds nothing that a message could be made of.
+pub fn is_message(event: &Event<'_>) -> Result<bool, Fault> {
+    match &*event.event_type {
+        "user/message" | "steering/message" | "tool/result" => data_of(event).map(|_| true),
+        "assistant/message" => {
+            let data = data_of(event)?;
+            let content = data.get("content").filter(|content| !content.is_null());
+            let content = content.ok_or_else(|| invalid(event, "no content"))?;
+            Ok(!is_empty(content))
+        }
+        _ => Ok(false),
+    }
+}
+
+/// The message of one event, as JSON text; none for an event that shows no message.
+///
+/// `surfaceOp` plays no part here. An assistant message with empty content shows none. Fails as [`is_message`] does.
+pub fn message_of(event: &Event<'_>) -> Result<Option<String>, Fault> {
+    if !is_message(event)? {
+        return Ok(None);
+    }
+    let data = data_of(event)?;
+    let mut out = String::with_capacity(data.text().len());
+    match &*event.event_type {
+        "assistant/message" => {
+            out.push_str(r#"{"role":"assistant""#);
+            copy_member(&mut out, "content", data.get("content"));
+            copy_member(&mut out, "provenance", data.get("provenance"));
+            out.push('}');
+        }
+        "tool/result" => {
+            out.push_str(r#"{"role":"user","content":[{"type":"tool-result""#);
+            copy_member(&mut out, "toolCallId", data.get("callId"));
+            copy_member(&mut out, "content", data.get("content"));
+            copy_member(&mut out, "isError", data.get("isError"));
+            out.push_str("}]}");
+        }
+        _ => {
+            out.push_str(r#"{"role":"user""#);
+            copy_member(&mut out, "content", data.get("content"));
+            out.push('}');
+        }
+    }
+    Ok(Some(out))
+}
+
+/// The text of a prompt for people: of what was typed, not of what a plugin put before it. Blocks without text are
+/// left out, the others joined by a newline. None when the event is not by a user.
+pub fn prompt_text(event: &Event<'_>) -> Option<String> {
+    let data = event.data?;
+    if event.event_type != "user/message" || !data.get("source")?.get("kind")?.is_str("user") {
+        return None;
+    }
+    let display = data
+        .get("envelope")
+        .and_then(|envelope| envelope.get("displayContent"));
+    let content = display
+        .filter(|content| !content.is_null())
+        .or_else(|| data.get("content"))?;
+    if let Some(text) = content.as_text() {
+        return Some(text.decode_lossy().into_owned());
+    }
+    let texts = content
+        .elements()
+        .filter_map(|block| Some(block.get("text")?.as_text()?.decode_lossy()));
+    Some(texts.collect::<Vec<_>>().join("\n"))
+}
+
+fn data_of<'a>(event: &Event<'a>) -> Result<Value<'a>, Fault> {
+    event
+        .data
+        .filter(|data| !data.is_null())
+        .ok_or_else(|| invalid(event, "no data"))
+}
+
+fn invalid(event: &Event<'_>, what: &str) -> Fault {
+    let message = format!(
+        "event {} (\"{}\") has {what} to make a message of; replace it on the surface",
+        event.seq, event.event_type
+    );
+    Fault::new(Reason::MessageInvalid, message)
+        .number("seq", event.seq)
+        .text("type", event.event_type.clone())
+}
+
+fn is_empty(content: Value<'_>) -> bool {
+    match content.kind() {
+        Kind::Array => content.elements().next().is_none(),
+        Kind::String => content.text() == "\"\"",
+        Kind::Null | Kind::Bool | Kind::Number | Kind::Object => false,
+    }
+}
+
+fn copy_member(out: &mut String, name: &str, value: Option<Value<'_>>) {
+    if let Some(value) = value {
+        out.push_str(",\"");
+        out.push_str(name);
+        out.push_str("\":");
+        out.push_str(value.text());
+    }
+}

@@ -1,0 +1,227 @@
+//! A session: its header, its log, and what is derived from the log.
+//!
+//! Every event that gets in has been checked against the events before it; a refused one leaves no trace. Absent:
+//! where the log is stored, who may write it, what time it is.
+
+mod append;
+mod history;
+mod pages;
+
+use crate::chunk_rows::{Row, is_row};
+use crate::closers::Tail;
+use crate::event::{Envelope, Event, check_seed_envelope};
+use crate::fault::{Fault, Reason};
+use crate::header::Header;
+use crate::json::{JsonFault, Value};
+use crate::log::{Kind, Log};
+use crate::message::prompt_text;
+use crate::surface::Surface;
+
+pub use append::Appended;
+pub use pages::{EventsPage, MessagesPage, Stored};
+
+use history::History;
+
+/// Characters of a session's first prompt that are kept.
+pub const FIRST_PROMPT_CHARACTERS_MAX: usize = 200;
+
+/// A log with its header, open for reading and for more events.
+#[derive(Clone, Debug)]
+pub struct Session {
+    header: Header,
+    log: Log,
+    surface: Surface,
+    history: History,
+}
+
+impl Session {
+    /// A session without events. Fails when a member of the header breaks a rule.
+    pub fn new(header: Header) -> Result<Session, Fault> {
+        header.check()?;
+        Ok(Session::unchecked(header))
+    }
+
+    /// A session that begins with `lines`: complete events or packed rows, kept byte for byte.
+    ///
+    /// Fails at the first event that breaks a rule of the format or of the surface, with its `index` among the
+    /// events, and then where the header breaks one.
+    pub fn from_seed(header: Header, lines: &str) -> Result<Session, Fault> {
+        let mut session = Session::unchecked(header);
+        for line in split_lines(lines) {
+            session.push_stored(line)?;
+        }
+        session.header.check()?;
+        Ok(session)
+    }
+
+    /// A session without events whose header is checked later.
+    pub(crate) fn unchecked(header: Header) -> Session {
+        Session {
+            header,
+            log: Log::default(),
+            surface: Surface::default(),
+            history: History::default(),
+        }
+    }
+
+    /// What the session was created with.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The seq of the next event, which is the number of events.
+    pub fn next_seq(&self) -> u64 {
+        self.log.next_seq()
+    }
+
+    /// The time of the last event in milliseconds; 0 when there is none.
+    pub fn last_time_ms(&self) -> u64 {
+        self.log.last_time_ms()
+    }
+
+    /// The log itself.
+    pub fn log(&self) -> &Log {
+        &self.log
+    }
+
+    /// What the model sees, as seqs.
+    pub fn surface(&self) -> &Surface {
+        &self.surface
+    }
+
+    /// Whether the last turn has no end.
+    pub fn has_open_turn(&self) -> bool {
+        let last = self.log.last_of(&[Kind::TurnStart, Kind::TurnEnd]);
+        let start = last.and_then(|position| self.log.record(position));
+        let event = start
+            .filter(|line| line.kind == Kind::TurnStart)
+            .and_then(|line| read_line(line.text));
+        event.is_some_and(|event| event.data.and_then(|data| data.get("turn")).is_some())
+    }
+
+    /// The complete lines that would close an open turn, at the last event's time; empty when none is open.
+    pub fn closers(&self) -> String {
+        let mut tail = Tail::default();
+        let start = self
+            .log
+            .last_of(&[Kind::TurnStart, Kind::TurnEnd])
+            .unwrap_or(self.log.record_count());
+        for line in self
+            .log
+            .records_from(start)
+            .filter(|line| line.kind != Kind::Row)
+        {
+            if let Some(event) = read_line(line.text) {
+                tail.observe(&event);
+            }
+        }
+        tail.closers(self.next_seq(), self.last_time_ms())
+    }
+
+    /// Appends [`Session::closers`], all or none. Nothing is appended when no turn is open.
+    pub fn close_turn(&mut self) -> Result<Appended, Fault> {
+        self.append(&self.closers(), self.last_time_ms())
+    }
+
+    /// The text of the first `user/message` by a user, at most [`FIRST_PROMPT_CHARACTERS_MAX`] characters.
+    pub fn first_prompt(&self) -> Option<String> {
+        let messages = self
+            .log
+            .records_from(0)
+            .filter(|line| line.kind == Kind::Message);
+        let text = messages
+            .filter_map(|line| prompt_text(&read_line(line.text)?))
+            .next()?;
+        Some(text.chars().take(FIRST_PROMPT_CHARACTERS_MAX).collect())
+    }
+
+    /// Checks one stored line as the next of a seed and adds it. A fault has the `index` of the event.
+    pub(crate) fn push_stored(&mut self, line: &str) -> Result<(), Fault> {
+        if let Some(row) = Row::read_canonical(line) {
+            return self.push_row(line, &row);
+        }
+        let index = self.next_seq();
+        let envelope = Envelope::read(line).map_err(|fault| not_json(&fault, index))?;
+        self.push_envelope(line, &envelope)
+    }
+
+    /// Like [`Session::push_stored`], for a line that was read as no row in its usual spelling.
+    pub(crate) fn push_envelope(
+        &mut self,
+        line: &str,
+        envelope: &Envelope<'_>,
+    ) -> Result<(), Fault> {
+        let index = self.next_seq();
+        if is_row(envelope) {
+            if let Some(fault) = &envelope.lossy {
+                return Err(not_json(fault, index));
+            }
+            let row = Row::read(envelope.value).map_err(|fault| fault.number("index", index))?;
+            return self.push_row(line, &row);
+        }
+        let event = check_seed_envelope(envelope, index)?;
+        let change = self
+            .surface
+            .check(&event, |seq| self.log.line(seq))
+            .map_err(|fault| {
+                let message = format!("event {index}: {}", fault.message);
+                Fault { message, ..fault }.number("index", index)
+            })?;
+        self.log
+            .push(line, Kind::of(&event.event_type), 1, event.time_ms)?;
+        self.surface.apply(&change);
+        Ok(())
+    }
+
+    /// Like [`Session::push_stored`], for a line that was read as a row.
+    pub(crate) fn push_row(&mut self, line: &str, row: &Row<'_>) -> Result<(), Fault> {
+        let index = self.next_seq();
+        if row.seq0 != index {
+            let message = format!(
+                "event {index} has seq {}; a log counts from 0 without gaps",
+                row.seq0
+            );
+            let fault = Fault::new(Reason::SeedSeqNotContiguous, message);
+            return Err(fault
+                .number("index", index)
+                .number("expected", index)
+                .number("actual", row.seq0));
+        }
+        let (Ok(_), Ok(last_time_ms)) = (
+            u64::try_from(row.min_time_ms),
+            u64::try_from(row.last_time_ms),
+        ) else {
+            let message = format!("event {index}: a row reaches a time before 1970");
+            return Err(Fault::new(Reason::SeedEnvelopeInvalid, message).number("index", index));
+        };
+        self.log.push(line, Kind::Row, row.count, last_time_ms)
+    }
+}
+
+fn not_json(fault: &JsonFault, index: u64) -> Fault {
+    let broken = Fault::new(Reason::SeedNotJson, format!("event {index}: {fault}"));
+    broken
+        .number("index", index)
+        .text("path", fault.path.as_str())
+}
+
+/// An event of a line that was checked when it came in.
+fn read_line(line: &str) -> Option<Event<'_>> {
+    let envelope = Envelope::read(line).ok()?;
+    let seq = envelope.seq.and_then(Value::as_seq)?;
+    Some(Event::of(&envelope, seq))
+}
+
+/// Lines without their newlines and nothing else taken off; a last line may lack its newline.
+pub(crate) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
+    let mut rest = text;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let line = rest.get(..end).unwrap_or_default();
+        rest = rest.get(end + 1..).unwrap_or_default();
+        Some(line)
+    })
+}

@@ -1,0 +1,187 @@
+//! Taking in new events: all lines of a call or none.
+
+use super::{Session, split_lines};
+use crate::event::{Envelope, Event, check_appended};
+use crate::fault::{Fault, Reason};
+use crate::header::SAFE_INTEGER_MAX;
+use crate::json::{JsonFault, Value};
+use crate::log::Kind;
+use crate::surface::Change;
+
+/// Events that were appended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Appended {
+    /// Seq of the first one; the next seq when there is none.
+    pub first_seq: u64,
+    /// How many.
+    pub count: u64,
+    /// Time of the last one in milliseconds; 0 when there is none.
+    pub last_time_ms: u64,
+    /// The complete lines, each ended by a newline.
+    pub lines: String,
+}
+
+impl Session {
+    /// Appends lines of `{type, data, surfaceOp?, sourceEventSeqs?, seq?, time?}`, all or none.
+    ///
+    /// `time` stands in for `time_ms`; a `seq` must be the next one. Types, data and surface members are kept as
+    /// written. A fault carries the `line`, counted from 1, and leaves the session as it was.
+    pub fn append(&mut self, lines: &str, time_ms: u64) -> Result<Appended, Fault> {
+        let first_seq = self.log.next_seq();
+        let mark = self.log.mark();
+        let mut changes = Vec::new();
+        match self.append_lines(lines, time_ms, &mut changes) {
+            Ok(lines) => {
+                let count = self.log.next_seq() - first_seq;
+                let last_time_ms = if count == 0 {
+                    0
+                } else {
+                    self.log.last_time_ms()
+                };
+                Ok(Appended {
+                    first_seq,
+                    count,
+                    last_time_ms,
+                    lines,
+                })
+            }
+            Err(fault) => {
+                self.log.rewind(mark);
+                for change in changes.iter().rev() {
+                    self.surface.revert(change);
+                }
+                Err(fault)
+            }
+        }
+    }
+
+    fn append_lines(
+        &mut self,
+        lines: &str,
+        time_ms: u64,
+        changes: &mut Vec<Change>,
+    ) -> Result<String, Fault> {
+        let mut out = String::with_capacity(lines.len());
+        for (number, line) in (1u64..).zip(split_lines(lines)) {
+            let change = self.append_line(line, time_ms, &mut out).map_err(|fault| {
+                let message = format!("line {number}: {}", fault.message);
+                Fault { message, ..fault }.number("line", number)
+            })?;
+            // A rewrite moves messages even if it is taken back: forgetting too much costs time, not truth.
+            self.history.forget(&change);
+            if change != Change::None {
+                changes.push(change);
+            }
+        }
+        Ok(out)
+    }
+
+    fn append_line(&mut self, line: &str, time_ms: u64, out: &mut String) -> Result<Change, Fault> {
+        let draft = read_draft(line)?;
+        let event_type = draft
+            .event_type
+            .ok_or_else(|| envelope("an event to append has no type"))?;
+        if event_type.as_text().is_none() {
+            return Err(envelope("the type of an event must be a string"));
+        }
+        check_seq(draft.seq, self.log.next_seq())?;
+        let time_ms = draft
+            .time
+            .map_or(Some(time_ms), Value::as_seq)
+            .filter(|time_ms| *time_ms <= SAFE_INTEGER_MAX);
+        let time_ms = time_ms.ok_or_else(|| {
+            envelope("the time of an event must be a whole number of milliseconds from 0 to 2^53-1")
+        })?;
+        let event = Event {
+            time_ms,
+            ..Event::of(&draft, self.log.next_seq())
+        };
+        let data = event.data.ok_or_else(|| {
+            let message = format!("event \"{}\" has no data", event.event_type);
+            Fault::new(Reason::AppendDataNotJson, message).text("type", event.event_type.clone())
+        })?;
+        check_appended(&event.event_type, data, event.seq)?;
+        let change = self.surface.check(&event, |seq| self.log.line(seq))?;
+        let start = out.len();
+        write_event(out, event_type, &event);
+        let written = out.get(start..).unwrap_or_default();
+        self.log
+            .push(written, Kind::of(&event.event_type), 1, event.time_ms)?;
+        out.push('\n');
+        self.surface.apply(&change);
+        Ok(change)
+    }
+}
+
+/// The members of a line to append: an object, all members known, all numbers without loss.
+fn read_draft(line: &str) -> Result<Envelope<'_>, Fault> {
+    let draft = Envelope::read(line).map_err(|fault| {
+        Fault::new(Reason::JsonSyntax, fault.to_string()).text("path", fault.path)
+    })?;
+    if !draft.value.is_object() {
+        return Err(envelope(
+            "an event to append must be a JSON object with type and data",
+        ));
+    }
+    if let Some(name) = draft.other {
+        let name = name.decode_lossy();
+        let message = format!(
+            "unknown member \"{name}\"; known are type, data, surfaceOp, sourceEventSeqs, seq and time"
+        );
+        return Err(envelope(&message).text("member", name));
+    }
+    match &draft.lossy {
+        None => Ok(draft),
+        Some(fault) => Err(lossy(&Event::of(&draft, 0).event_type, fault)),
+    }
+}
+
+fn lossy(event_type: &str, fault: &JsonFault) -> Fault {
+    let reason = match fault.path.split('/').nth(1) {
+        Some("data") => Reason::AppendDataNotJson,
+        Some("surfaceOp" | "sourceEventSeqs") => Reason::AppendSurfaceMetadataNotJson,
+        Some(_) | None => Reason::AppendEnvelopeInvalid,
+    };
+    let message = format!("event \"{event_type}\": {fault}");
+    Fault::new(reason, message)
+        .text("type", event_type)
+        .text("path", fault.path.as_str())
+}
+
+fn check_seq(seq: Option<Value<'_>>, next: u64) -> Result<(), Fault> {
+    let Some(seq) = seq else { return Ok(()) };
+    let actual = seq
+        .as_seq()
+        .ok_or_else(|| envelope("the seq of an event must be a non-negative safe integer"))?;
+    if actual == next {
+        return Ok(());
+    }
+    let message =
+        format!("event has seq {actual}, and the next one is {next}; leave seq out or load again");
+    Err(Fault::new(Reason::AppendSeqMismatch, message)
+        .number("expected", next)
+        .number("actual", actual))
+}
+
+fn envelope(message: &str) -> Fault {
+    Fault::new(Reason::AppendEnvelopeInvalid, message)
+}
+
+/// Writes an event in the order of the format, its parts as they were given.
+fn write_event(out: &mut String, event_type: Value<'_>, event: &Event<'_>) {
+    out.push_str(r#"{"type":"#);
+    out.push_str(event_type.text());
+    out.push_str(&format!(r#","seq":{},"time":{}"#, event.seq, event.time_ms));
+    let parts = [
+        (r#","data":"#, event.data),
+        (r#","sourceEventSeqs":"#, event.source_event_seqs),
+        (r#","surfaceOp":"#, event.surface_op),
+    ];
+    for (name, value) in parts {
+        if let Some(value) = value {
+            out.push_str(name);
+            out.push_str(value.text());
+        }
+    }
+    out.push('}');
+}

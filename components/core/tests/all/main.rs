@@ -1,0 +1,19 @@
+// The rules against panics are for what meets input; a test is right to stop at the first surprise.
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic
+)]
+
+mod closers;
+mod event;
+mod header;
+mod json;
+mod load;
+mod message;
+mod properties;
+mod rows;
+mod session;
+mod surface;
+mod vectors;
