@@ -1,0 +1,271 @@
+//! The store as a component. This file only converts.
+
+use std::cell::RefCell;
+
+use annals_sdk::types::{
+    BackendInfo, Batch, Error, ErrorCode, Eviction, Listing, Page, SessionHeader, SessionSummary,
+};
+use annals_sdk::{Persistence, Result};
+
+use crate::bindings::annals::session::{observer, persistence};
+use crate::bindings::exports::annals::session::store::{
+    CreateOptions, Guest, GuestSession, Messages, OpenMode, Repair, Session, Surface,
+};
+use crate::{Observer, SessionKey, Store};
+
+thread_local! {
+    static STORE: RefCell<Store<Imported, Imported>> = RefCell::new(Store::new(Imported, Imported));
+}
+
+/// Calls the one store, or answers `reentrant` from inside a callback.
+fn with<R>(call: impl FnOnce(&mut Store<Imported, Imported>) -> Result<R>) -> Result<R> {
+    STORE.with(|store| match store.try_borrow_mut() {
+        Ok(mut store) => call(&mut store),
+        Err(_) => {
+            let message =
+                "called from inside a callback of the same store; call when it has returned";
+            Err(Error::new(ErrorCode::Reentrant, "reentrant", message))
+        }
+    })
+}
+
+/// The imported interfaces `persistence` and `observer`.
+struct Imported;
+
+/// A session handle.
+struct Handle(SessionKey);
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        // from inside a callback a closed session is kept a little longer than needed
+        let _ = with(|store| {
+            store.forget(self.0);
+            Ok(())
+        });
+    }
+}
+
+fn handle(key: SessionKey) -> Session {
+    Session::new(Handle(key))
+}
+
+struct Component;
+
+impl Guest for Component {
+    type Session = Handle;
+
+    fn configure(
+        holder: String,
+        out_of_band_types: Vec<String>,
+        backend: Option<Vec<(String, String)>>,
+    ) -> Result<Option<BackendInfo>> {
+        with(|store| store.configure(&holder, &out_of_band_types, backend))
+    }
+
+    fn create(options: CreateOptions, time_ms: u64) -> Result<Session> {
+        with(|store| store.create(options, time_ms)).map(handle)
+    }
+
+    fn open(id: String, mode: OpenMode) -> Result<(Session, Repair)> {
+        with(|store| store.open(&id, mode)).map(|(key, repair)| (handle(key), repair))
+    }
+
+    fn fork(
+        source: String,
+        boundary: Option<u64>,
+        child: Option<String>,
+        cwd: Option<String>,
+        time_ms: u64,
+    ) -> Result<Session> {
+        with(|store| store.fork(&source, boundary, child, cwd, time_ms)).map(handle)
+    }
+
+    fn read(id: String, cursor: u64, bytes_max: u32) -> Result<Page> {
+        with(|store| store.read(&id, cursor, bytes_max))
+    }
+
+    fn read_cut(id: String, cursor: u64, bytes_max: u32) -> Result<Page> {
+        with(|store| store.read_cut(&id, cursor, bytes_max))
+    }
+
+    fn live() -> Vec<String> {
+        with(|store| Ok(store.live())).unwrap_or_default()
+    }
+
+    fn list(cursor: Option<String>, count_max: u32) -> Result<Listing> {
+        with(|store| store.list(cursor.as_deref(), count_max))
+    }
+
+    fn has(id: String) -> Result<bool> {
+        with(|store| store.has(&id))
+    }
+
+    fn delete(id: String) -> Result<()> {
+        with(|store| store.delete(&id))
+    }
+
+    fn update(id: String, summary: SessionSummary) -> Result<()> {
+        with(|store| store.update(&id, &summary))
+    }
+
+    fn renew() -> Result<()> {
+        with(Store::renew)
+    }
+
+    fn evict(id: String, holder: Eviction) -> Result<()> {
+        with(|store| store.evict(&id, holder))
+    }
+}
+
+/// What cannot say `reentrant` answers the empty value there; a component cannot be entered twice anyway.
+impl GuestSession for Handle {
+    fn id(&self) -> String {
+        with(|store| Ok(store.id(self.0)))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    fn header(&self) -> SessionHeader {
+        let nameless = SessionHeader {
+            version: 0,
+            id: String::new(),
+            created_at_ms: 0,
+            cwd: None,
+            parent_session: None,
+            seed_length: None,
+            delegation_depth: None,
+            extra: None,
+        };
+        with(|store| Ok(store.header(self.0)))
+            .ok()
+            .flatten()
+            .unwrap_or(nameless)
+    }
+
+    fn next_seq(&self) -> u64 {
+        with(|store| Ok(store.next_seq(self.0)))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    fn append(&self, events: String, time_ms: u64) -> Result<Batch> {
+        with(|store| store.append(self.0, &events, time_ms))
+    }
+
+    fn events(&self, start: u64, bytes_max: u32) -> Result<Page> {
+        with(|store| store.events(self.0, start, bytes_max))
+    }
+
+    fn messages(&self, start: u32, bytes_max: u32) -> Result<Messages> {
+        with(|store| store.messages(self.0, start, bytes_max))
+    }
+
+    fn surface(&self) -> Surface {
+        let empty = Surface {
+            nodes: Vec::new(),
+            generation: 0,
+        };
+        with(|store| Ok(store.surface(self.0)))
+            .ok()
+            .flatten()
+            .unwrap_or(empty)
+    }
+
+    fn flush(&self) -> Result<()> {
+        with(|store| store.flush(self.0))
+    }
+
+    fn persist(&self) -> Result<()> {
+        with(|store| store.persist(self.0))
+    }
+
+    fn close(&self) -> Result<()> {
+        with(|store| store.close(self.0))
+    }
+}
+
+impl Persistence for Imported {
+    fn configure(&mut self, settings: &[(String, String)]) -> Result<BackendInfo> {
+        persistence::configure(settings)
+    }
+
+    fn acquire(
+        &mut self,
+        id: Option<&str>,
+        holder: &str,
+        evict: Option<&Eviction>,
+    ) -> Result<String> {
+        persistence::acquire(id, holder, evict)
+    }
+
+    fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
+        persistence::renew(id, token)
+    }
+
+    fn release(&mut self, id: Option<&str>, token: &str) -> Result<()> {
+        persistence::release(id, token)
+    }
+
+    fn create(&mut self, header: &SessionHeader, token: &str, first: &Batch) -> Result<()> {
+        persistence::create(header, token, first)
+    }
+
+    fn append(&mut self, id: &str, token: &str, events: &Batch) -> Result<()> {
+        persistence::append(id, token, events)
+    }
+
+    fn load(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<Page> {
+        persistence::load(id, cursor, bytes_max)
+    }
+
+    fn truncate(&mut self, id: &str, token: &str, keep_events: u64) -> Result<()> {
+        persistence::truncate(id, token, keep_events)
+    }
+
+    fn list(&mut self, cursor: Option<&str>, count_max: u32) -> Result<Listing> {
+        persistence::list(cursor, count_max)
+    }
+
+    fn has(&mut self, id: &str) -> Result<bool> {
+        persistence::has(id)
+    }
+
+    fn load_cut(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<Page> {
+        persistence::load_cut(id, cursor, bytes_max)
+    }
+
+    fn delete(&mut self, id: &str, token: &str) -> Result<()> {
+        persistence::delete(id, token)
+    }
+
+    fn update(&mut self, id: &str, summary: &SessionSummary) -> Result<()> {
+        persistence::update(id, summary)
+    }
+}
+
+impl Observer for Imported {
+    fn created(&mut self, id: &str) -> std::result::Result<(), String> {
+        observer::created(id)
+    }
+
+    fn appended(&mut self, id: &str, events: &Batch) {
+        observer::appended(id, events);
+    }
+
+    fn flushed(&mut self, id: &str) -> std::result::Result<(), String> {
+        observer::flushed(id)
+    }
+
+    fn disposed(&mut self, id: &str) {
+        observer::disposed(id);
+    }
+}
+
+#[allow(unsafe_code)]
+mod exported {
+    use super::Component;
+
+    crate::bindings::export!(Component with_types_in crate::bindings);
+}

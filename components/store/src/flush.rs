@@ -1,0 +1,217 @@
+//! Write-behind: what is in memory and not on the medium goes there, once, in order.
+
+use annals_core::chunk_rows::pack;
+use annals_core::record::read_record;
+use annals_sdk::types::{BackendInfo, Batch, ErrorCode, SessionSummary};
+use annals_sdk::{Persistence, Result};
+
+use crate::backend::Backend;
+use crate::convert::{lease_lost, listener, session_header};
+use crate::lease::hold;
+use crate::live::{Access, Live, SessionKey, Slot};
+use crate::medium::adopt;
+use crate::observer::Observer;
+use crate::store::{Store, live_of};
+
+/// A batch to append is about this long at most; more only when one record is longer.
+const APPEND_BYTES_MAX: usize = 4 << 20;
+/// The first batch is stored with the header as one: a seed should be in it whole.
+const CREATE_BYTES_MAX: usize = 64 << 20;
+
+/// What is stored at least.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Least {
+    /// Nothing, when there are no events.
+    Events,
+    /// The header, even when there are no events.
+    Header,
+}
+
+impl<P: Persistence, O: Observer> Store<P, O> {
+    /// Everything accepted so far is durable when this returns. A session without events stores nothing, and so does
+    /// a store without a backend.
+    ///
+    /// # Errors
+    /// Any of the backend: the events stay in the session, and the next flush tries again. `busy`: the lease is
+    /// somebody else's. `other`, reason `listener-error`: the observer's own words, after everything was stored.
+    pub fn flush(&mut self, key: SessionKey) -> Result<()> {
+        self.settle(key, Least::Events)
+    }
+
+    /// As `flush`, but the header is stored although there is no event.
+    ///
+    /// # Errors
+    /// As `flush`; `not-configured`: there is no backend.
+    pub fn persist(&mut self, key: SessionKey) -> Result<()> {
+        live_of(&mut self.slots, key)?;
+        self.backend.configured()?;
+        self.settle(key, Least::Header)
+    }
+
+    fn settle(&mut self, key: SessionKey, least: Least) -> Result<()> {
+        let live = live_of(&mut self.slots, key)?;
+        if self.backend.info().is_some() && live.access != Access::ReadOnly {
+            drain(&mut self.backend, live, least)?;
+        }
+        self.observer
+            .flushed(live.id())
+            .map_err(|words| listener(live.id(), words))
+    }
+
+    /// Flush, release the lease, leave the live list. Closing again does nothing.
+    ///
+    /// # Errors
+    /// As `flush`, and what `release` of the backend answers; the session stays live then. `busy`, reason
+    /// `lease-lost`, and the session is gone: it lost its lease before, and events of it were never stored.
+    pub fn close(&mut self, key: SessionKey) -> Result<()> {
+        let Some(Slot::Live(live)) = self.slots.get(&key) else {
+            return Ok(());
+        };
+        if live.access == Access::Lost {
+            // another writer goes on with the log: what is not stored can never be, so nothing is worth waiting for
+            let lost = if live.is_drained() {
+                Ok(())
+            } else {
+                Err(lease_lost(live.id()))
+            };
+            self.leave(key);
+            return lost;
+        }
+        self.flush(key)?;
+        let live = live_of(&mut self.slots, key)?;
+        if let Some(token) = &live.token
+            && live.access == Access::Write
+        {
+            self.backend.release(live.id(), token)?;
+        }
+        self.leave(key);
+        Ok(())
+    }
+
+    /// Out of the live list.
+    fn leave(&mut self, key: SessionKey) {
+        if let Some(slot) = self.slots.get_mut(&key) {
+            *slot = slot.closed();
+            self.observer.disposed(slot.id());
+        }
+    }
+}
+
+/// Hand over what the medium lacks, batch by batch.
+fn drain<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, least: Least) -> Result<()> {
+    let mut has_adopted = false;
+    while !live.is_drained() || (least == Least::Header && !live.is_stored) {
+        let token = hold(backend, live)?;
+        let Some(info) = backend.info() else {
+            return Ok(());
+        };
+        let batch = next_batch(live, info);
+        let sent = if live.is_stored {
+            backend.append(live.id(), &token, &batch)
+        } else {
+            backend.create(&session_header(live.session.header()), &token, &batch)
+        };
+        let Err(error) = sent else {
+            live.is_stored = true;
+            live.cursor = batch.first_seq + batch.count;
+            note_first_prompt(backend, live, &batch);
+            continue;
+        };
+        if error.code == ErrorCode::Busy {
+            live.access = Access::Lost;
+            return Err(error);
+        }
+        // an earlier answer may have been lost after its events were stored, whole or torn
+        let is_elsewhere = matches!(
+            error.code,
+            ErrorCode::AlreadyExists | ErrorCode::SeqConflict | ErrorCode::Corrupt
+        );
+        if has_adopted || !is_elsewhere || !adopt(backend, live, &token)? {
+            return Err(error);
+        }
+        has_adopted = true;
+    }
+    Ok(())
+}
+
+/// The next records that the medium lacks: as they are, or packed where the backend asks for it.
+fn next_batch(live: &Live, info: &BackendInfo) -> Batch {
+    let bytes_max = if live.is_stored {
+        APPEND_BYTES_MAX
+    } else {
+        CREATE_BYTES_MAX
+    };
+    let stored = live.session.stored_from(live.cursor);
+    let batch = Batch {
+        first_seq: stored.first_seq,
+        count: stored.count,
+        last_time_ms: stored.last_time_ms,
+        lines: stored.lines.into(),
+    };
+    let batch = if batch.lines.len() > bytes_max {
+        leading(&batch, bytes_max)
+    } else {
+        batch
+    };
+    if !info.wants_packed {
+        return batch;
+    }
+    let fits = |lines: &String| {
+        lines
+            .split_inclusive('\n')
+            .all(|line| line.len() as u64 <= info.record_bytes_max)
+    };
+    match pack(&batch.lines).ok().filter(fits) {
+        Some(lines) => Batch { lines, ..batch },
+        None => batch,
+    }
+}
+
+/// The first whole records of a batch, at least one.
+fn leading(batch: &Batch, bytes_max: usize) -> Batch {
+    let (mut bytes, mut count, mut last_time_ms) = (0, 0, 0);
+    for line in batch.lines.split_inclusive('\n') {
+        let is_full = count > 0 && bytes + line.len() > bytes_max;
+        // every line in a log was read before it came there
+        let Ok(record) = read_record(line.trim_end_matches('\n')) else {
+            break;
+        };
+        if is_full {
+            break;
+        }
+        bytes += line.len();
+        count += record.count;
+        last_time_ms = record.last_time_ms;
+    }
+    let lines = batch.lines.get(..bytes).unwrap_or_default().to_owned();
+    Batch {
+        first_seq: batch.first_seq,
+        count,
+        last_time_ms,
+        lines,
+    }
+}
+
+/// Write the first prompt into the summary, once; failing to do so fails nothing.
+fn note_first_prompt<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, stored: &Batch) {
+    // looking through the log is worth it only where the batch may hold the first message
+    let has_message = ["user/message", "user\\/message"]
+        .iter()
+        .any(|name| stored.lines.contains(name));
+    if !live.prompt_is_due || !has_message {
+        return;
+    }
+    let Some(first_prompt) = live.session.first_prompt() else {
+        return;
+    };
+    live.prompt_is_due = false;
+    if first_prompt.is_empty() {
+        return;
+    }
+    let summary = SessionSummary {
+        title: None,
+        first_prompt: Some(first_prompt),
+    };
+    // the log is the truth and it is stored; a listing without this line is still right
+    let _ = backend.update(live.id(), &summary);
+}

@@ -1,0 +1,165 @@
+//! What the medium holds of a session: loaded as a log, or compared with the log in memory.
+
+use annals_core::chunk_rows::unpack;
+use annals_core::fault::{Fault, Reason};
+use annals_core::header::{FORMAT_VERSION, Header};
+use annals_core::load::{self, Loaded, Loader};
+use annals_core::record::read_record;
+use annals_sdk::types::{ErrorCode, Page};
+use annals_sdk::{Persistence, Result};
+
+use crate::backend::Backend;
+use crate::convert::{core_header, error, session_header};
+use crate::live::Live;
+
+/// How much of a log is asked for at a time.
+pub(crate) const PAGE_BYTES_MAX: u32 = 1 << 20;
+
+/// A stored session, checked by the rules of a log.
+///
+/// # Errors
+/// `not-found`; `unsupported-version`, before anything else is looked at; `corrupt`, with `line` and `byte`.
+pub(crate) fn load_log<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Result<Loaded> {
+    let mut page = backend.load(id, 0, PAGE_BYTES_MAX)?;
+    let header = read_header(id, &page)?;
+    if page.header.is_none() {
+        // the bytes were the header line itself
+        page.raw = None;
+    }
+    let header_bytes = header.line().len() as u64 + 1;
+    let mut loader = Loader::new(header, header_bytes);
+    loop {
+        loader.lines(&page.lines, page.at_byte);
+        if let Some(raw) = page.raw.as_deref().filter(|raw| !raw.is_empty()) {
+            loader.raw(raw, page.at_byte);
+        }
+        let Some(next) = page.next else { break };
+        page = backend.load(id, next, PAGE_BYTES_MAX)?;
+    }
+    loader.finish().map_err(error)
+}
+
+/// The header on a first page, of this format and of this session.
+fn read_header(id: &str, page: &Page) -> Result<Header> {
+    let header = match &page.header {
+        Some(header) => core_header(header.clone()),
+        None => load::read_header(page.raw.as_deref().unwrap_or_default()).map_err(error)?,
+    };
+    if header.version != FORMAT_VERSION {
+        let message = format!(
+            "session {id:?} has format version {}, this is version {FORMAT_VERSION}; use a newer annals",
+            header.version
+        );
+        let fault = Fault::new(Reason::LogVersionUnsupported, message);
+        return Err(error(fault.number("actual", u64::from(header.version))));
+    }
+    if header.id != id {
+        let message = format!(
+            "the log stored as session {id:?} says that it is {:?}",
+            header.id
+        );
+        let fault = Fault::new(Reason::HeaderIdMismatch, message).text("expected", id);
+        return Err(error(
+            fault.text("actual", header.id.as_str()).corrupt(1, 0),
+        ));
+    }
+    header.check().map_err(|fault| error(fault.corrupt(1, 0)))?;
+    Ok(header)
+}
+
+/// Find out how much of the log in memory is on the medium already, after an answer that was lost or a medium that is
+/// new to the session. True when what is stored is a prefix of the log: the cursor then stands at its end, and a torn
+/// end is cut. False, and nothing done, when it is anything else.
+pub(crate) fn adopt<P: Persistence>(
+    backend: &mut Backend<P>,
+    live: &mut Live,
+    token: &str,
+) -> Result<bool> {
+    let from = live.cursor;
+    let ours = unpack(&live.session.stored_from(from).lines).map_err(error)?;
+    let mut prefix = Prefix {
+        ours: &ours,
+        from,
+        next_seq: 0,
+        is_torn: false,
+    };
+    let mut cursor = 0;
+    loop {
+        let page = match backend.load(live.id(), cursor, PAGE_BYTES_MAX) {
+            Err(error) if error.code == ErrorCode::NotFound => return Ok(false),
+            page => page?,
+        };
+        let is_first = cursor == 0;
+        if is_first && page.header.as_ref() != Some(&session_header(live.session.header())) {
+            return Ok(false);
+        }
+        if !prefix.takes(&page) {
+            return Ok(false);
+        }
+        let Some(next) = page.next else { break };
+        cursor = next;
+    }
+    let Prefix {
+        next_seq, is_torn, ..
+    } = prefix;
+    if next_seq < from {
+        return Ok(false);
+    }
+    if is_torn {
+        backend.truncate(live.id(), token, next_seq)?;
+    }
+    live.is_stored = true;
+    live.cursor = next_seq;
+    Ok(true)
+}
+
+/// The stored records, as far as they were read, against ours.
+struct Prefix<'a> {
+    /// Our events from `from` on, expanded, that were not met yet.
+    ours: &'a str,
+    from: u64,
+    next_seq: u64,
+    /// A bad end was met, so nothing may follow.
+    is_torn: bool,
+}
+
+impl Prefix<'_> {
+    /// Whether the records still are a prefix of ours.
+    fn takes(&mut self, page: &Page) -> bool {
+        let has_raw = page.raw.as_ref().is_some_and(|raw| !raw.is_empty());
+        if self.is_torn && (has_raw || !page.lines.is_empty()) {
+            return false;
+        }
+        self.is_torn |= has_raw;
+        page.lines
+            .split_inclusive('\n')
+            .all(|line| self.takes_line(line))
+    }
+
+    fn takes_line(&mut self, line: &str) -> bool {
+        if self.is_torn {
+            return false;
+        }
+        let Ok(record) = read_record(line.trim_end_matches('\n')) else {
+            self.is_torn = true;
+            return true;
+        };
+        if record.first_seq != self.next_seq {
+            return false;
+        }
+        self.next_seq += record.count;
+        if record.first_seq < self.from {
+            return self.next_seq <= self.from;
+        }
+        let rest = unpack(line)
+            .ok()
+            .and_then(|events| self.ours.strip_prefix(events.as_str()));
+        match rest {
+            Some(rest) => {
+                self.ours = rest;
+                true
+            }
+            None => false,
+        }
+    }
+}

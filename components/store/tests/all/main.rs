@@ -1,0 +1,12 @@
+//! The store over the memory backend, over one that fails on demand, and over ones that break the contract.
+
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod files;
+mod fork;
+mod hostile;
+mod leases;
+mod lifecycle;
+mod opening;
+mod support;
+mod writing;

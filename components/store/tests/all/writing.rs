@@ -1,0 +1,324 @@
+//! Write-behind: each event goes to the medium once, in order, whatever answers get lost.
+
+use annals_sdk::Persistence;
+use annals_sdk::types::{ErrorCode, SessionSummary};
+use annals_store::{CreateOptions, OpenMode};
+
+use crate::support::*;
+
+#[test]
+fn append_is_all_or_none_and_says_where() {
+    let (mut store, _, recorder) = setting();
+    let key = store.create(options("a"), 1).unwrap();
+    recorder.take();
+    let error = store
+        .append(key, &format!("{START}\n{{\"type\":1}}\n"), 2)
+        .unwrap_err();
+    assert_eq!(error.code, ErrorCode::Invalid);
+    assert!(error.detail.contains("\"line\":2"), "{}", error.detail);
+    let late = START.replacen('{', "{\"seq\":4,", 1);
+    assert_eq!(
+        store.append(key, &late, 2).unwrap_err().code,
+        ErrorCode::SeqConflict
+    );
+    assert_eq!(store.next_seq(key), Some(0));
+    assert!(recorder.take().is_empty());
+    let batch = store.append(key, &turn("hi"), 2).unwrap();
+    assert_eq!(
+        (batch.first_seq, batch.count, batch.last_time_ms),
+        (0, 3, 2)
+    );
+    assert_eq!(batch.lines, store.events(key, 0, u32::MAX).unwrap().lines);
+    assert_eq!(recorder.take(), ["appended a 0+3"]);
+}
+
+#[test]
+fn after_a_failed_flush_the_next_one_tries_again() {
+    for code in [
+        ErrorCode::NoSpace,
+        ErrorCode::Unavailable,
+        ErrorCode::ReadOnly,
+        ErrorCode::Other,
+    ] {
+        let (mut store, medium, recorder) = setting();
+        let key = store.create(options("a"), 1).unwrap();
+        for (call, text) in [("create", "one"), ("append", "two")] {
+            store.append(key, &turn(text), 2).unwrap();
+            medium.fail(call, Failure::Before, code);
+            recorder.take();
+            assert_eq!(store.flush(key).unwrap_err().code, code);
+            assert!(recorder.take().is_empty());
+            store.flush(key).unwrap();
+        }
+        assert_eq!(
+            medium.lines("a"),
+            store.events(key, 0, u32::MAX).unwrap().lines
+        );
+        assert_eq!(medium.count("acquire"), 1);
+    }
+}
+
+#[test]
+fn a_lost_answer_doubles_nothing() {
+    for failure in [Failure::After, Failure::Halfway] {
+        for packed in [false, true] {
+            let (mut store, medium, _) = setting();
+            medium.0.borrow_mut().promise = Some(Box::new(move |mut info| {
+                info.wants_packed = packed;
+                info
+            }));
+            store.configure("{}", &[], Some(Vec::new())).unwrap();
+            let key = store.create(options("a"), 1).unwrap();
+            for (call, text) in [("create", "one"), ("append", "two")] {
+                store.append(key, &turn(text), 2).unwrap();
+                medium.fail(call, failure, ErrorCode::Unavailable);
+                assert_eq!(store.flush(key).unwrap_err().code, ErrorCode::Unavailable);
+                store.append(key, &turn("between"), 2).unwrap();
+                store.flush(key).unwrap();
+            }
+            assert_eq!(
+                medium.lines("a"),
+                store.events(key, 0, u32::MAX).unwrap().lines
+            );
+        }
+    }
+}
+
+#[test]
+fn a_log_that_is_not_ours_is_never_written_to() {
+    let (mut store, medium, _) = setting();
+    let key = store.create(options("a"), 1).unwrap();
+    store.append(key, &turn("mine"), 2).unwrap();
+    medium.plant("a", &stored_turn(0, "theirs"), 3);
+    assert_eq!(
+        label(store.flush(key)),
+        "AlreadyExists session-already-exists"
+    );
+    assert_eq!(medium.lines("a"), stored_turn(0, "theirs"));
+    assert_eq!(store.next_seq(key), Some(3));
+}
+
+#[test]
+fn a_medium_that_went_back_in_time_is_a_conflict() {
+    let (mut store, medium, _) = setting();
+    let key = flushed(&mut store, "a", "one");
+    store.append(key, &turn("two"), 2).unwrap();
+    medium.fail("append", Failure::Before, ErrorCode::SeqConflict);
+    medium.0.borrow_mut().mangle = Some(Box::new(|_, mut page| {
+        page.lines.clear();
+        page
+    }));
+    assert_eq!(label(store.flush(key)), "SeqConflict prepared");
+    medium.0.borrow_mut().mangle = None;
+    store.flush(key).unwrap();
+}
+
+#[test]
+fn a_torn_end_of_our_own_is_cut_before_going_on() {
+    let (mut store, medium, _) = setting();
+    let key = flushed(&mut store, "a", "one");
+    store.append(key, &turn("two"), 2).unwrap();
+    medium.fail("append", Failure::Torn, ErrorCode::Unavailable);
+    assert_eq!(label(store.flush(key)), "Unavailable prepared");
+    medium.fail("append", Failure::Before, ErrorCode::Corrupt);
+    store.flush(key).unwrap();
+    assert_eq!(medium.count("truncate"), 1);
+    assert_eq!(
+        medium.lines("a"),
+        store.events(key, 0, u32::MAX).unwrap().lines
+    );
+    assert!(store.read_cut("a", 0, 100).unwrap().raw.is_some());
+}
+
+#[test]
+fn a_large_backlog_goes_in_pieces_on_record_borders() {
+    let (mut store, medium, _) = setting();
+    let key = flushed(&mut store, "a", "small");
+    let text = "x".repeat(1_000_000);
+    for _ in 0..10 {
+        store.append(key, &turn(&text), 2).unwrap();
+    }
+    store.flush(key).unwrap();
+    assert!(medium.count("append") >= 3, "{}", medium.count("append"));
+    assert_eq!(
+        medium.lines("a"),
+        store.events(key, 0, u32::MAX).unwrap().lines
+    );
+}
+
+#[test]
+fn a_record_too_long_for_the_backend_is_refused_at_once() {
+    let (mut store, medium, _) = setting();
+    medium.0.borrow_mut().promise = Some(Box::new(|mut info| {
+        info.record_bytes_max = 1000;
+        info
+    }));
+    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    let key = store.create(options("a"), 1).unwrap();
+    // 64 bytes are kept for seq, time and the newline
+    let fits = "x".repeat(1000 - 64 - user("").len());
+    store.append(key, &user(&fits), 1).unwrap();
+    assert_eq!(
+        label(store.append(key, &user(&format!("{fits}x")), 1)),
+        "Limit record-too-long"
+    );
+    assert_eq!(store.next_seq(key), Some(1));
+    store.flush(key).unwrap();
+    let seed = Some(stored_turn(0, &"x".repeat(1000)));
+    assert_eq!(
+        label(store.create(
+            CreateOptions {
+                seed,
+                ..options("b")
+            },
+            1
+        )),
+        "Limit record-too-long"
+    );
+}
+
+#[test]
+fn rows_are_made_only_where_asked_for_and_kept_as_they_came() {
+    let chunk = |text: &str| {
+        format!(
+            r#"{{"type":"assistant/chunk","data":{{"turn":1,"step":1,"chunk":{{"type":"text-delta","index":0,"text":"{text}"}}}}}}"#
+        )
+    };
+    let chunks = format!(
+        "{}\n{}\n{}\n{}\n",
+        chunk("a"),
+        chunk("b"),
+        chunk("c"),
+        chunk("d")
+    );
+    for packed in [false, true] {
+        let (mut store, medium, _) = setting();
+        let setting = vec![("pack-chunks".to_owned(), packed.to_string())];
+        store.configure("{}", &[], Some(setting)).unwrap();
+        let key = store.create(options("a"), 1).unwrap();
+        store.append(key, &chunks, 5).unwrap();
+        store.close(key).unwrap();
+        let lines = medium.lines("a");
+        assert_eq!(lines.lines().count(), if packed { 1 } else { 4 }, "{lines}");
+        let (again, _) = store.open("a", OpenMode::Continue).unwrap();
+        assert_eq!(store.next_seq(again), Some(4));
+        let expanded = store.events(again, 0, u32::MAX).unwrap().lines;
+        assert_eq!(expanded.lines().count(), 4);
+        let copy = CreateOptions {
+            seed: Some(lines.clone()),
+            ..options("b")
+        };
+        let copy = store.create(copy, 1).unwrap();
+        store.close(copy).unwrap();
+        assert_eq!(medium.lines("b"), lines);
+    }
+}
+
+#[test]
+fn the_first_prompt_is_noted_once_and_never_in_the_way() {
+    let (mut store, medium, _) = setting();
+    let prompt = |store: &mut TestStore| {
+        store
+            .list(None, 1)
+            .unwrap()
+            .sessions
+            .remove(0)
+            .summary
+            .first_prompt
+    };
+    let key = store.create(options("a"), 1).unwrap();
+    store.persist(key).unwrap();
+    assert_eq!(prompt(&mut store), None);
+    store.append(key, &turn(&"é".repeat(300)), 2).unwrap();
+    store.flush(key).unwrap();
+    assert_eq!(prompt(&mut store), Some("é".repeat(200)));
+    store.append(key, &turn("second"), 2).unwrap();
+    store.close(key).unwrap();
+    let (key, _) = store.open("a", OpenMode::Resume).unwrap();
+    store.append(key, &turn("third"), 2).unwrap();
+    store.flush(key).unwrap();
+    assert_eq!(medium.count("update"), 1);
+
+    medium.fail("update", Failure::Before, ErrorCode::NoSpace);
+    flushed(&mut store, "b", "hello");
+}
+
+#[test]
+fn a_prompt_that_somebody_wrote_stays() {
+    let (mut store, _, _) = setting();
+    let key = store.create(options("a"), 1).unwrap();
+    store.persist(key).unwrap();
+    let summary = SessionSummary {
+        title: Some("t".into()),
+        first_prompt: Some("mine".into()),
+    };
+    store.update("a", &summary).unwrap();
+    store.append(key, &turn("other"), 2).unwrap();
+    store.flush(key).unwrap();
+    let listed = store.list(None, 1).unwrap().sessions.remove(0);
+    assert_eq!(listed.summary, summary);
+    assert_eq!(listed.updated_at_ms, Some(2));
+}
+
+#[test]
+fn sessions_side_by_side_share_nothing() {
+    let (mut store, medium, _) = setting();
+    let keys: Vec<_> = ["a", "b", "c"]
+        .map(|id| store.create(options(id), 1).unwrap())
+        .into();
+    for round in 0..5 {
+        for (key, name) in keys.iter().zip(["a", "b", "c"]) {
+            store
+                .append(*key, &turn(&format!("{name}{round}")), 2)
+                .unwrap();
+        }
+        store.flush(keys[round % 3]).unwrap();
+    }
+    medium.fail("append", Failure::Before, ErrorCode::Unavailable);
+    assert!(store.flush(keys[0]).is_err());
+    for (key, name) in keys.iter().zip(["a", "b", "c"]) {
+        store.close(*key).unwrap();
+        let lines = medium.lines(name);
+        assert_eq!(lines.lines().count(), 15);
+        for other in ["a", "b", "c"].iter().filter(|other| **other != name) {
+            assert!(!lines.contains(&format!("\"{other}0\"")));
+        }
+    }
+}
+
+#[test]
+fn sessions_that_are_live_go_on_over_another_medium() {
+    let (mut store, medium, _) = setting();
+    let key = flushed(&mut store, "a", "hi");
+    // the same backend again, as after a restart: nothing is stored twice
+    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    store.append(key, &turn("more"), 2).unwrap();
+    store.flush(key).unwrap();
+    assert_eq!(
+        (
+            medium.count("create"),
+            medium.count("append"),
+            medium.count("acquire")
+        ),
+        (1, 1, 1)
+    );
+
+    // none at all
+    store.configure("{}", &[], None).unwrap();
+    store.append(key, &turn("in memory"), 3).unwrap();
+    store.flush(key).unwrap();
+
+    // the first one again: what is stored is a prefix, so only the rest follows
+    medium
+        .0
+        .borrow_mut()
+        .memory
+        .release(Some("a"), "1")
+        .unwrap();
+    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    store.flush(key).unwrap();
+    assert_eq!(
+        medium.lines("a"),
+        store.events(key, 0, u32::MAX).unwrap().lines
+    );
+}
