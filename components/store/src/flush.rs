@@ -1,7 +1,6 @@
 //! Write-behind: what is in memory and not on the medium goes there, once, in order.
 
 use annals_core::chunk_rows::pack;
-use annals_core::record::read_record;
 use annals_sdk::types::{BackendInfo, Batch, ErrorCode, SessionSummary};
 use annals_sdk::{Persistence, Result};
 
@@ -141,17 +140,12 @@ fn next_batch(live: &Live, info: &BackendInfo) -> Batch {
     } else {
         CREATE_BYTES_MAX
     };
-    let stored = live.session.stored_from(live.cursor);
+    let stored = live.session.stored_part(live.cursor, bytes_max);
     let batch = Batch {
         first_seq: stored.first_seq,
         count: stored.count,
         last_time_ms: stored.last_time_ms,
         lines: stored.lines.into(),
-    };
-    let batch = if batch.lines.len() > bytes_max {
-        leading(&batch, bytes_max)
-    } else {
-        batch
     };
     if !info.wants_packed {
         return batch;
@@ -164,31 +158,6 @@ fn next_batch(live: &Live, info: &BackendInfo) -> Batch {
     match pack(&batch.lines).ok().filter(fits) {
         Some(lines) => Batch { lines, ..batch },
         None => batch,
-    }
-}
-
-/// The first whole records of a batch, at least one.
-fn leading(batch: &Batch, bytes_max: usize) -> Batch {
-    let (mut bytes, mut count, mut last_time_ms) = (0, 0, 0);
-    for line in batch.lines.split_inclusive('\n') {
-        let is_full = count > 0 && bytes + line.len() > bytes_max;
-        // every line in a log was read before it came there
-        let Ok(record) = read_record(line.trim_end_matches('\n')) else {
-            break;
-        };
-        if is_full {
-            break;
-        }
-        bytes += line.len();
-        count += record.count;
-        last_time_ms = record.last_time_ms;
-    }
-    let lines = batch.lines.get(..bytes).unwrap_or_default().to_owned();
-    Batch {
-        first_seq: batch.first_seq,
-        count,
-        last_time_ms,
-        lines,
     }
 }
 

@@ -1,0 +1,103 @@
+//! One lease as a file: its state in place, its holder behind it.
+
+use annals_sdk::Result;
+use annals_sdk::types::{Error, ErrorCode};
+use serde_json::Value;
+
+use crate::fault;
+use crate::paths::{self, LEASES};
+
+/// The longest JSON of a holder.
+pub const HOLDER_BYTES_MAX: usize = 16 << 10;
+
+/// `renewals`, `held` or `free`, `due ` or `done`: of one length, so that it is written over in place.
+pub(crate) const STATE_BYTES: usize = 31;
+
+/// A lease as it stands on the medium.
+pub(crate) struct Lease {
+    pub(crate) number: u64,
+    pub(crate) renewals: u64,
+    pub(crate) is_free: bool,
+    pub(crate) is_fence_due: bool,
+    pub(crate) holder: String,
+}
+
+impl Lease {
+    // A file that is still being written, or that a crash cut short, is held by nobody known: its holder is judged by
+    // its silence, and it may owe a fence.
+    pub(crate) fn parse(number: u64, text: &str) -> Lease {
+        let state = text.get(..STATE_BYTES).unwrap_or_default();
+        let mut words = state.split_ascii_whitespace();
+        Lease {
+            number,
+            renewals: words.next().and_then(|word| word.parse().ok()).unwrap_or(0),
+            is_free: words.next() == Some("free"),
+            is_fence_due: words.next() != Some("done"),
+            holder: text
+                .get(STATE_BYTES..)
+                .unwrap_or_default()
+                .trim_end()
+                .to_owned(),
+        }
+    }
+
+    pub(crate) fn state(&self) -> String {
+        let use_now = if self.is_free { "free" } else { "held" };
+        let fence = if self.is_fence_due { "due " } else { "done" };
+        format!("{:020} {use_now} {fence}\n", self.renewals)
+    }
+
+    // The number alone would do among leases of one session's life; the hash tells a number taken again after a
+    // delete from the one before.
+    pub(crate) fn token(&self) -> String {
+        format!(
+            "{}.{}",
+            self.number,
+            paths::hash_hex(self.holder.as_bytes(), 16)
+        )
+    }
+
+    pub(crate) fn is_same_as(&self, other: &Lease) -> bool {
+        self.number == other.number && self.holder == other.holder
+    }
+}
+
+/// The directory of a session's leases, relative to the root; without an id, of the root's.
+pub(crate) fn directory_of(id: Option<&str>) -> Result<String> {
+    match id {
+        // no id has this name: a `~` is followed by four upper case digits
+        None => Ok(format!("{LEASES}/~root.lease")),
+        Some(id) => {
+            let name = paths::lease_name(id).map_err(fault::of_empty_id)?;
+            Ok(format!("{LEASES}/{name}.lease"))
+        }
+    }
+}
+
+/// The number that a token names.
+pub(crate) fn number_of(token: &str) -> Option<u64> {
+    let (number, _) = token.split_once('.')?;
+    number.parse().ok().filter(|number| *number < u64::MAX)
+}
+
+/// A holder's JSON on one line.
+pub(crate) fn checked_holder(holder: &str) -> Result<String> {
+    let invalid = |message: String| Error::new(ErrorCode::Invalid, "holder-invalid", message);
+    let parsed: Value = serde_json::from_str(holder)
+        .map_err(|error| invalid(format!("the holder must be a JSON object: {error}")))?;
+    if !parsed.is_object() {
+        return Err(invalid("the holder must be a JSON object".to_owned()));
+    }
+    // on one line, whatever it came as
+    let holder = parsed.to_string();
+    if holder.len() > HOLDER_BYTES_MAX {
+        let bytes = holder.len() as u64;
+        return Err(fault::of_limit(
+            "holder-bytes-max",
+            "the holder",
+            bytes,
+            HOLDER_BYTES_MAX as u64,
+        ));
+    }
+    Ok(holder)
+}

@@ -1,0 +1,382 @@
+//! Storing: a new log appears whole or not at all, a batch is at the end whole or not at all.
+
+use std::io::ErrorKind;
+
+use annals_core::header::Header;
+use annals_core::record::{Record, read_record};
+use annals_sdk::Result;
+use annals_sdk::types::{Batch, Error, ErrorCode, SessionHeader};
+
+use crate::RECORD_BYTES_MAX;
+use crate::fault;
+use crate::files::{Handle, Kind, Mode};
+use crate::lines::{self, LastLine};
+use crate::paths;
+use crate::place::Place;
+use crate::root::{End, Root};
+
+/// How many buckets are remembered as durable.
+const BUCKETS_MAX: usize = 4096;
+
+/// Up to this many bytes, header and first batch are one write.
+const ONE_WRITE_BYTES: usize = 1 << 20;
+
+impl Root {
+    /// Stores header and first batch as a new log.
+    pub fn create(&mut self, header: &SessionHeader, token: &str, first: &Batch) -> Result<()> {
+        let header = header_of(header);
+        header.check().map_err(fault::of_log)?;
+        let id = header.id.as_str();
+        let name = paths::encode_id(id).map_err(fault::of_empty_id)?;
+        check_batch(id, first, 0, RECORD_BYTES_MAX)?;
+        self.check_lease(id, token)?;
+        if self.find(id)?.is_some() {
+            return Err(Error::already_exists(id));
+        }
+        let bucket = paths::bucket(header.cwd.as_deref());
+        self.ensure_bucket(&bucket)?;
+        let place = Place { bucket, name };
+        let temporary = self.temporary(&place);
+        let published = self
+            .write_new(&temporary, &format!("{}\n", header.line()), &first.lines)
+            .and_then(|bytes| {
+                self.check_lease(id, token)?;
+                Ok((self.publish(&temporary, place, id)?, bytes))
+            });
+        self.discard(&temporary);
+        let (place, bytes) = published?;
+        if let Err(error) = self.settle_names(&place) {
+            // neither header nor batch: the name may or may not survive, so it must go
+            self.discard(&place.log());
+            return Err(error);
+        }
+        self.check_lease(id, token)?;
+        self.remember(
+            id,
+            place,
+            Some(End {
+                bytes,
+                next_seq: first.count,
+            }),
+        );
+        Ok(())
+    }
+
+    /// Stores a batch at the end of a log.
+    pub fn append(&mut self, id: &str, token: &str, events: &Batch) -> Result<()> {
+        // the log first, then the token: who takes over meanwhile puts another file in this one's place
+        let (place, mut log) = self.open_to_append(id)?;
+        let relative = place.log();
+        self.check_lease(id, token)?;
+        let before = log
+            .bytes()
+            .map_err(|error| fault::of_reading(&relative, &error))?;
+        let end = match self.known_end(id) {
+            Some(end) if end.bytes == before => end,
+            Some(_) | None => self.end_of(id, &relative, before)?,
+        };
+        check_batch(id, events, end.next_seq, RECORD_BYTES_MAX)?;
+        // what fails from here on is looked at on the medium by the next append
+        self.forget_end(id);
+        let bytes = before + events.lines.len() as u64;
+        if !events.lines.is_empty() {
+            if let Err(error) =
+                self.write_end(log.as_mut(), &relative, events.lines.as_bytes(), bytes)
+            {
+                self.check_lease(id, token)?;
+                return Err(self.roll_back(log.as_mut(), before, error));
+            }
+            self.check_lease(id, token)?;
+        }
+        let next_seq = end.next_seq + events.count;
+        self.remember(id, place, Some(End { bytes, next_seq }));
+        Ok(())
+    }
+
+    fn open_to_append(&mut self, id: &str) -> Result<(Place, Box<dyn Handle>)> {
+        if let Some(place) = self.known_place(id).cloned() {
+            match self.files.open(&self.path(&place.log()), Mode::Append) {
+                Ok(log) => return Ok((place, log)),
+                // found again or found missing
+                Err(_) => self.forget(id),
+            }
+        }
+        let place = self.place_of(id)?;
+        let log = self.open_to_write(&place.log(), Mode::Append)?;
+        Ok((place, log))
+    }
+
+    /// Puts a copy of the log in its place, so that a writer which still has the old one open writes where nobody
+    /// reads. Nothing to do where there is no log.
+    pub(crate) fn fence(&mut self, id: &str) -> Result<()> {
+        let Some(place) = self.find(id)? else {
+            return Ok(());
+        };
+        let (log, temporary) = (place.log(), self.temporary(&place));
+        let copied = self.copy(&log, 0, None, &temporary).and_then(|()| {
+            self.files
+                .rename(&self.path(&temporary), &self.path(&log))
+                .map_err(|error| fault::of_files("rename", &temporary, &error))
+        });
+        if copied.is_err() {
+            self.discard(&temporary);
+        }
+        copied?;
+        self.sync_directory(&place.bucket)
+    }
+
+    /// Copies the bytes of `from` that begin at `start` and end at `end` (none: where the file ends) to the new file
+    /// `to`, and syncs it.
+    pub(crate) fn copy(&self, from: &str, start: u64, end: Option<u64>, to: &str) -> Result<()> {
+        let mut source = self.open_to_read(from)?;
+        let mut target = self.open_to_write(to, Mode::New)?;
+        let mut at = start;
+        let mut bytes = Vec::new();
+        loop {
+            let left = end.map_or(u64::MAX, |end| end.saturating_sub(at));
+            let piece = lines::usize_of(left.min(ONE_WRITE_BYTES as u64));
+            bytes.clear();
+            let read = lines::read_more(source.as_mut(), at, piece, &mut bytes)
+                .map_err(|error| fault::of_reading(from, &error))?;
+            if read == 0 {
+                return self.sync(target.as_mut(), to);
+            }
+            target
+                .write(&bytes)
+                .map_err(|error| fault::of_files("write", to, &error))?;
+            at += read as u64;
+        }
+    }
+
+    fn ensure_bucket(&self, bucket: &str) -> Result<()> {
+        match self.kind(bucket)? {
+            Some(Kind::Directory) => Ok(()),
+            Some(Kind::File | Kind::Other) => {
+                let message = format!("{bucket:?} is no directory; move it away");
+                Err(Error::new(
+                    ErrorCode::Other,
+                    "bucket-not-a-directory",
+                    message,
+                ))
+            }
+            None => {
+                self.ensure_root()?;
+                self.make_directory(bucket)
+            }
+        }
+    }
+
+    // The length of the file.
+    fn write_new(&self, relative: &str, header: &str, lines: &str) -> Result<u64> {
+        let mut file = self.open_to_write(relative, Mode::New)?;
+        let pieces = if header.len() + lines.len() <= ONE_WRITE_BYTES {
+            [&format!("{header}{lines}"), ""]
+        } else {
+            [header, lines]
+        };
+        for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
+            file.write(piece.as_bytes())
+                .map_err(|error| fault::of_files("write", relative, &error))?;
+        }
+        self.sync(file.as_mut(), relative)?;
+        Ok((header.len() + lines.len()) as u64)
+    }
+
+    // A hard link fails where the name is taken; a rename would replace what has it.
+    fn publish(&self, temporary: &str, mut place: Place, id: &str) -> Result<Place> {
+        let spare = paths::spare_name(id).map_err(fault::of_empty_id)?;
+        loop {
+            let log = place.log();
+            match self.files.link(&self.path(temporary), &self.path(&log)) {
+                Ok(()) => return Ok(place),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(unpublished(&log, &error)),
+            }
+            if place.name == spare || !self.is_of_another(&place, id) {
+                return Err(Error::already_exists(id).fact("path", log));
+            }
+            // the filesystem folds case, and the name is that of another id
+            place.name.clone_from(&spare);
+        }
+    }
+
+    // A bucket that is there already may be new all the same: whoever made it may not have synced the root yet.
+    fn settle_names(&mut self, place: &Place) -> Result<()> {
+        self.sync_directory(&place.bucket)?;
+        if self.settled.contains(&place.bucket) {
+            return Ok(());
+        }
+        self.sync_directory("")?;
+        if self.settled.len() < BUCKETS_MAX {
+            self.settled.insert(place.bucket.clone());
+        }
+        Ok(())
+    }
+
+    fn write_end(
+        &self,
+        log: &mut dyn Handle,
+        relative: &str,
+        batch: &[u8],
+        end: u64,
+    ) -> Result<()> {
+        let failed = |error| fault::of_files("write", relative, &error);
+        log.write(batch).map_err(failed)?;
+        let bytes = log.bytes().map_err(failed)?;
+        if bytes != end {
+            let message = format!("{relative:?} has {bytes} bytes where {end} are due");
+            return Err(Error::new(ErrorCode::Other, "io-length", message));
+        }
+        self.sync(log, relative)
+    }
+
+    // After a failed write or sync the kernel may show what the medium does not have: the batch must go.
+    fn roll_back(&self, log: &mut dyn Handle, before: u64, error: Error) -> Error {
+        match log.set_bytes(before).and_then(|()| log.sync()) {
+            Ok(()) => error,
+            Err(also) => Error {
+                message: format!(
+                    "{}; taking the batch back failed too: {also}",
+                    error.message
+                ),
+                ..error
+            },
+        }
+    }
+
+    fn end_of(&self, id: &str, relative: &str, bytes: u64) -> Result<End> {
+        let mut log = self.open_to_read(relative)?;
+        let last = lines::last_line(log.as_mut(), bytes, RECORD_BYTES_MAX)
+            .map_err(|error| fault::of_reading(relative, &error))?;
+        let damaged = |reason: &str, what: &str| {
+            let message = format!("the log of session {id:?} {what}; resume the session to cut it");
+            Error::new(ErrorCode::Corrupt, reason, message).fact("path", relative)
+        };
+        match last {
+            LastLine::None => Err(damaged("log-empty", "is empty")),
+            LastLine::Torn => Err(damaged("log-torn", "does not end in a newline")),
+            LastLine::Longer => Err(damaged("log-corrupt-unparsable", "ends in an endless line")),
+            LastLine::Whole { start, line } => {
+                let text = lines::text_of(&line).ok_or_else(|| {
+                    damaged("log-corrupt-unparsable", "ends in a line that is no UTF-8")
+                })?;
+                if start == 0 {
+                    Header::parse_line(text).map_err(fault::of_log)?;
+                    return Ok(End { bytes, next_seq: 0 });
+                }
+                let record = read_record(text).map_err(|_| {
+                    damaged("log-corrupt-unparsable", "ends in a line that is no record")
+                })?;
+                Ok(End {
+                    bytes,
+                    next_seq: record.first_seq + record.count,
+                })
+            }
+        }
+    }
+}
+
+/// The header as the log writes it.
+fn header_of(header: &SessionHeader) -> Header {
+    Header {
+        version: header.version,
+        id: header.id.clone(),
+        created_at_ms: header.created_at_ms,
+        cwd: header.cwd.clone(),
+        parent_session: header.parent_session.clone(),
+        seed_length: header.seed_length,
+        delegation_depth: header.delegation_depth,
+        extra: header.extra.clone(),
+    }
+}
+
+/// Checks what costs little: where the batch begins and ends, and how long its records are.
+pub(crate) fn check_batch(id: &str, batch: &Batch, next_seq: u64, bytes_max: u64) -> Result<()> {
+    if batch.first_seq != next_seq {
+        return Err(Error::seq_conflict(id, next_seq, batch.first_seq));
+    }
+    let invalid = |what: &str| {
+        let message = format!("the batch for session {id:?} {what}");
+        Error::new(ErrorCode::Invalid, "batch-invalid", message)
+    };
+    if batch.lines.is_empty() {
+        return if batch.count == 0 {
+            Ok(())
+        } else {
+            Err(invalid("has no lines"))
+        };
+    }
+    let mut longest = 0;
+    let mut start = 0;
+    for newline in memchr::memchr_iter(b'\n', batch.lines.as_bytes()) {
+        longest = longest.max(newline + 1 - start);
+        start = newline + 1;
+    }
+    if start != batch.lines.len() {
+        return Err(invalid("does not end in a newline"));
+    }
+    if longest as u64 > bytes_max {
+        return Err(fault::of_limit(
+            "record-bytes-max",
+            "a record",
+            longest as u64,
+            bytes_max,
+        ));
+    }
+    let mut lines = batch.lines.split_terminator('\n');
+    let first = read_end(lines.next()).map_err(fault::of_log)?;
+    let last = match lines.next_back() {
+        None => first,
+        line => read_end(line).map_err(fault::of_log)?,
+    };
+    let end = (first.0, last.1);
+    if end == (batch.first_seq, batch.first_seq + batch.count) {
+        Ok(())
+    } else {
+        Err(invalid("does not hold the seqs that it says"))
+    }
+}
+
+fn read_end(line: Option<&str>) -> std::result::Result<(u64, u64), annals_core::fault::Fault> {
+    let Record {
+        first_seq, count, ..
+    } = read_record(line.unwrap_or_default())?;
+    Ok((first_seq, first_seq + count))
+}
+
+fn unpublished(log: &str, error: &std::io::Error) -> Error {
+    match error.kind() {
+        ErrorKind::PermissionDenied | ErrorKind::Unsupported => {
+            let message = format!(
+                "cannot publish {log:?} by a hard link: {error}; put the root on a filesystem that has them"
+            );
+            Error::new(ErrorCode::Other, "hard-links-unsupported", message).fact("path", log)
+        }
+        _ => fault::of_files("publish", log, error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_a_limit() {
+        let lines = "{\"type\":\"x\",\"seq\":0,\"time\":0,\"data\":null}\n".to_owned();
+        let bytes = lines.len() as u64;
+        let batch = Batch {
+            first_seq: 0,
+            count: 1,
+            last_time_ms: 0,
+            lines,
+        };
+        assert!(check_batch("s", &batch, 0, bytes).is_ok());
+        let error = check_batch("s", &batch, 0, bytes - 1).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Limit);
+        assert!(
+            error.detail.contains("record-bytes-max"),
+            "{}",
+            error.detail
+        );
+    }
+}

@@ -1,0 +1,131 @@
+//! Reading.
+
+use annals_sdk::Persistence;
+use annals_sdk::types::ErrorCode;
+
+use crate::support::{Stand, batch, event, pages, refused};
+
+const HEAD: &str = "{\"type\":\"session\",\"version\":0,\"id\":\"s\",\"createdAt\":42}\n";
+
+#[test]
+fn pages_of_any_size_hold_the_same_bytes() {
+    let mut stand = Stand::new();
+    let long = format!(
+        "{{\"type\":\"x\",\"seq\":2,\"time\":1,\"data\":\"{}\"}}\n",
+        "y".repeat(200_000)
+    );
+    let body = format!("{}{}{long}{}", event(0), event(1), event(3));
+    let mut content = HEAD.as_bytes().to_vec();
+    content.extend_from_slice(body.as_bytes());
+    content.extend_from_slice(b"\xff\xfe\n\xe2\x82\n");
+    content.extend_from_slice(event(4).as_bytes());
+    content.extend_from_slice(b"{\"torn");
+    stand.write("_no-cwd/s.jsonl", &content);
+    for bytes_max in [0, 1, 60, 100, 200, 1000, 200_100, 1 << 20, u32::MAX] {
+        let pages = pages(&mut stand.backend, "s", bytes_max);
+        assert_eq!(pages[0].header.as_ref().unwrap().id, "s");
+        let mut read = HEAD.as_bytes().to_vec();
+        let mut raws = Vec::new();
+        for page in &pages {
+            assert_eq!(page.at_byte, Some(read.len() as u64));
+            assert!(page.lines.is_empty() != page.raw.is_none(), "{page:?}");
+            assert!(page.lines.is_empty() || page.lines.ends_with('\n'));
+            let is_one = page.lines.matches('\n').count() == 1;
+            assert!(page.lines.len() <= bytes_max.max(1) as usize || is_one);
+            read.extend_from_slice(page.lines.as_bytes());
+            read.extend_from_slice(page.raw.as_deref().unwrap_or_default());
+            raws.extend(page.raw.clone());
+        }
+        assert!(read == content, "{bytes_max}");
+        assert_eq!(
+            raws,
+            [
+                b"\xff\xfe\n".to_vec(),
+                b"\xe2\x82\n".to_vec(),
+                b"{\"torn".to_vec()
+            ]
+        );
+    }
+}
+
+#[test]
+fn what_is_no_header_is_raw() {
+    let table: [(&[u8], &[u8]); 7] = [
+        (b"", b""),
+        (b"\n", b"\n"),
+        (b"{oops\n{}\n", b"{oops\n"),
+        (b"\xff\n{}\n", b"\xff\n"),
+        (
+            b"\xef\xbb\xbf{\"type\":\"session\",\"version\":0,\"id\":\"s\",\"createdAt\":42}\n",
+            b"",
+        ),
+        (
+            b"{\"type\":\"session\",\"version\":1,\"id\":\"s\",\"createdAt\":42}\n",
+            b"",
+        ),
+        (
+            b"{\"type\":\"session\",\"version\":0,\"id\":\"s\",\"createdAt\":42}",
+            b"",
+        ),
+    ];
+    for (content, raw) in table {
+        let mut stand = Stand::new();
+        stand.write("_no-cwd/s.jsonl", content);
+        let page = stand.backend.load("s", 0, 1 << 20).unwrap();
+        assert_eq!((page.header, page.lines.as_str()), (None, ""));
+        let raw = if raw.is_empty() { content } else { raw };
+        assert_eq!(page.raw.as_deref(), Some(raw));
+        let rest = content.len() > raw.len();
+        assert_eq!(page.next, rest.then_some(raw.len() as u64));
+    }
+}
+
+#[test]
+fn a_header_alone_is_a_page() {
+    let mut stand = Stand::new();
+    stand.stored("s", 0);
+    let page = stand.backend.load("s", 0, 1).unwrap();
+    assert_eq!((page.lines.as_str(), page.raw, page.next), ("", None, None));
+    assert!(page.header.is_some());
+}
+
+#[test]
+fn cursors_that_no_page_gave_are_refused() {
+    let mut stand = Stand::new();
+    stand.stored("s", 3);
+    let end = stand.text("_no-cwd/s.jsonl").len() as u64;
+    for cursor in [1, HEAD.len() as u64 + 1, end, end + 1, u64::MAX] {
+        refused(
+            stand.backend.load("s", cursor, 99),
+            ErrorCode::Invalid,
+            "cursor-stale",
+        );
+    }
+    refused(
+        stand.backend.load("t", 0, 99),
+        ErrorCode::NotFound,
+        "session-not-found",
+    );
+    refused(
+        stand.backend.load("../s", 0, 99),
+        ErrorCode::NotFound,
+        "session-not-found",
+    );
+}
+
+#[test]
+fn a_log_that_names_another_session_is_found_by_its_place() {
+    let mut stand = Stand::new();
+    stand.write("_no-cwd/a.jsonl", HEAD);
+    assert_eq!(
+        stand.backend.load("a", 0, 99).unwrap().header.unwrap().id,
+        "s"
+    );
+    assert!(!stand.backend.has("s").unwrap());
+    let token = stand.acquire("s");
+    stand
+        .backend
+        .create(&crate::support::header("s"), &token, &batch(0, 1))
+        .unwrap();
+    assert!(stand.backend.has("a").unwrap());
+}

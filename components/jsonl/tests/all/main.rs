@@ -1,0 +1,18 @@
+//! The JSONL backend on real files, and on files that fail.
+
+// a test that panics has said what it found
+#![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
+
+mod append;
+mod create;
+mod cut;
+mod delete;
+mod faults;
+mod fold;
+mod lease;
+mod listing;
+mod load;
+mod paths;
+mod settings;
+mod summary;
+mod support;
