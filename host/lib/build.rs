@@ -1,0 +1,75 @@
+//! Embeds the bundle that `annals-bundle` wrote, where there is one.
+//!
+//! The crate builds without it, since `annals-bundle` is part of the crate; then it has no bundled backends.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+const BACKENDS: [&str; 2] = ["jsonl", "memory"];
+
+fn main() {
+    println!("cargo::rerun-if-env-changed=ANNALS_BUNDLE");
+    let bundle = env::var_os("ANNALS_BUNDLE").map_or_else(
+        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/annals/bundle"),
+        PathBuf::from,
+    );
+    // Watching the files alone would rerun the script at every build while they do not exist.
+    let watched = if bundle.is_dir() {
+        bundle.clone()
+    } else {
+        nearest(&bundle)
+    };
+    println!("cargo::rerun-if-changed={}", watched.display());
+
+    let out = env::var_os("OUT_DIR").map(PathBuf::from);
+    if let Some(out) = out {
+        let text = generate(&bundle).unwrap_or_else(|| {
+            "static STORE: Option<BundledStore> = None;\nstatic BACKENDS: &[Bundled] = &[];\n"
+                .to_owned()
+        });
+        if let Err(error) = fs::write(out.join("bundle.rs"), text) {
+            println!("cargo::error=bundle.rs cannot be written: {error}");
+        }
+    }
+}
+
+/// The closest directory that exists, so that the bundle's appearance is seen.
+fn nearest(path: &Path) -> PathBuf {
+    path.ancestors()
+        .find(|path| path.is_dir())
+        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
+}
+
+/// The statics, or none when a file is missing.
+fn generate(bundle: &Path) -> Option<String> {
+    let file = |name: &str| {
+        let path = bundle.join(name);
+        println!("cargo::rerun-if-changed={}", path.display());
+        path.is_file()
+            .then(|| format!("include_bytes!({:?})", path.display().to_string()))
+    };
+    let code = |name: &str| {
+        Some(format!(
+            "Precompiled::embedded({})",
+            file(&format!("{name}.cwasm"))?
+        ))
+    };
+
+    let mut text = String::new();
+    let (wasm, alone) = (file("store.wasm")?, code("store")?);
+    writeln!(text, "static STORE: Option<BundledStore> = Some(BundledStore {{ wasm: {wasm}, alone: {alone} }});").ok()?;
+    writeln!(text, "static BACKENDS: &[Bundled] = &[").ok()?;
+    for name in BACKENDS {
+        let wasm = file(&format!("{name}.wasm"))?;
+        let alone = code(name)?;
+        let composed = code(&format!("annals-{name}"))?;
+        writeln!(
+            text,
+            "Bundled {{ name: {name:?}, wasm: {wasm}, alone: {alone}, composed: {composed} }},"
+        )
+        .ok()?;
+    }
+    writeln!(text, "];").ok()?;
+    Some(text)
+}

@@ -1,0 +1,150 @@
+//! The one thread that runs the components of an [`Annals`](crate::Annals).
+//!
+//! Callers send it closures and wait. Between calls, and about once a second at the latest, it renews the leases of
+//! open sessions.
+
+use std::ops::ControlFlow;
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::thread::{self, JoinHandle, ThreadId};
+use std::time::{Duration, Instant};
+
+use crate::error::{Error, Result};
+use crate::link::Linked;
+use crate::records::{BackendInfo, ErrorCode};
+
+/// How often the leases of open sessions are renewed.
+const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
+
+type Job = Box<dyn FnOnce(&mut Linked) -> ControlFlow<()> + Send>;
+
+/// The thread, for those who send it work.
+pub(crate) struct Actor {
+    /// None only while dropping.
+    jobs: Option<Sender<Job>>,
+    thread: Option<JoinHandle<()>>,
+    thread_id: ThreadId,
+}
+
+impl Actor {
+    /// Links the components on the new thread, which keeps them.
+    pub(crate) fn start(
+        link: impl FnOnce() -> Result<(Linked, BackendInfo)> + Send + 'static,
+    ) -> Result<(Self, BackendInfo)> {
+        let (jobs, inbox) = mpsc::channel();
+        let (reply, answer) = mpsc::sync_channel(1);
+        let run = move || match link() {
+            Ok((mut linked, info)) => {
+                // The caller waits for exactly this.
+                let _ = reply.send(Ok(info));
+                work(&mut linked, &inbox);
+            }
+            Err(error) => drop(reply.send(Err(error))),
+        };
+        let thread = thread::Builder::new()
+            .name("annals".to_owned())
+            .spawn(run)
+            .map_err(|error| {
+                let message = format!("the thread of the components cannot be started: {error}");
+                Error::new(ErrorCode::Other, "thread-not-started", message, &[])
+            })?;
+        let info = answer.recv().map_err(|_| Error::ended())??;
+        let thread_id = thread.thread().id();
+        Ok((
+            Self {
+                jobs: Some(jobs),
+                thread: Some(thread),
+                thread_id,
+            },
+            info,
+        ))
+    }
+
+    /// Whether the caller is on the thread, that is inside a callback.
+    pub(crate) fn is_here(&self) -> bool {
+        thread::current().id() == self.thread_id
+    }
+
+    /// Has `job` done and waits for its answer.
+    pub(crate) fn call<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Linked) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        self.call_then(|linked| (job(linked), ControlFlow::Continue(())))
+    }
+
+    /// Has `job` done some time.
+    pub(crate) fn post(&self, job: impl FnOnce(&mut Linked) + Send + 'static) {
+        let job = Box::new(|linked: &mut Linked| {
+            job(linked);
+            ControlFlow::Continue(())
+        });
+        // A thread that has ended has nothing left to do.
+        let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
+    }
+
+    /// Closes every session; when that went well, the thread ends.
+    pub(crate) fn shutdown(&self) -> Result<()> {
+        self.call_then(|linked| match linked.close_all() {
+            Ok(()) => (Ok(()), ControlFlow::Break(())),
+            Err(error) => (Err(error), ControlFlow::Continue(())),
+        })
+    }
+
+    fn call_then<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Linked) -> (Result<R>, ControlFlow<()>) + Send + 'static,
+    ) -> Result<R> {
+        if self.is_here() {
+            return Err(Error::reentrant());
+        }
+        let (reply, answer) = mpsc::sync_channel(1);
+        let job: Job = Box::new(move |linked| {
+            let (result, then) = job(linked);
+            let _ = reply.send(result);
+            then
+        });
+        let jobs = self.jobs.as_ref().ok_or_else(Error::ended)?;
+        jobs.send(job).map_err(|_| Error::ended())?;
+        answer.recv().map_err(|_| Error::ended())?
+    }
+}
+
+impl Drop for Actor {
+    /// Without senders the thread closes what is open and ends.
+    fn drop(&mut self) {
+        drop(self.jobs.take());
+        if let Some(thread) = self.thread.take()
+            && !self.is_here()
+        {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
+    let mut renewed = Instant::now();
+    loop {
+        let next = if linked.needs_renewal() {
+            inbox.recv_timeout(RENEWAL_INTERVAL.saturating_sub(renewed.elapsed()))
+        } else {
+            inbox.recv().map_err(RecvTimeoutError::from)
+        };
+        match next {
+            Ok(job) => {
+                if job(linked).is_break() {
+                    return;
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                // Nobody is left to hear of errors.
+                let _ = linked.close_all();
+                return;
+            }
+        }
+        if renewed.elapsed() >= RENEWAL_INTERVAL {
+            linked.renew();
+            renewed = Instant::now();
+        }
+    }
+}

@@ -1,0 +1,19 @@
+//! Generated from the WIT: the store as we call it, a backend as we call it for the store, and what both share.
+
+/// The store component: its exports, and the imports that this crate gives it.
+pub mod store {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "session-store",
+        additional_derives: [PartialEq],
+    });
+}
+
+/// A backend component in its own wasmtime store.
+pub mod backend {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "session-persistence",
+        with: { "annals:session/types": super::store::annals::session::types },
+    });
+}

@@ -1,0 +1,123 @@
+//! The components that come with this crate: embedded by its build script, precompiled for the processor of the build.
+
+use std::collections::hash_map::DefaultHasher;
+use std::fs;
+use std::hash::{Hash, Hasher};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::compose::compose;
+use crate::engine::{self, Precompiled, Trust};
+use crate::error::{Error, Result};
+use crate::records::ErrorCode;
+
+/// A backend that is part of this binary.
+pub(crate) struct Bundled {
+    name: &'static str,
+    /// The component alone.
+    pub(crate) wasm: &'static [u8],
+    /// It, precompiled with bounded trust.
+    pub(crate) alone: Precompiled,
+    /// It composed with the store, precompiled with full trust.
+    pub(crate) composed: Precompiled,
+}
+
+/// The store that is part of this binary.
+pub(crate) struct BundledStore {
+    pub(crate) wasm: &'static [u8],
+    /// It, precompiled with full trust.
+    pub(crate) alone: Precompiled,
+}
+
+// `STORE: Option<BundledStore>` and `BACKENDS: &[Bundled]`; nothing when there were no artefacts.
+include!(concat!(env!("OUT_DIR"), "/bundle.rs"));
+
+pub(crate) fn store() -> Result<&'static BundledStore> {
+    STORE.as_ref().ok_or_else(missing)
+}
+
+pub(crate) fn backends() -> impl Iterator<Item = &'static Bundled> {
+    BACKENDS.iter()
+}
+
+pub(crate) fn backend(name: &str) -> Result<&'static Bundled> {
+    backends()
+        .find(|bundled| bundled.name == name)
+        .ok_or_else(missing)
+}
+
+fn missing() -> Error {
+    let message = "built without bundled components: run cargo xtask build";
+    Error::new(ErrorCode::Unavailable, "bundle-missing", message, &[])
+}
+
+/// Makes the bundle for this crate's build script out of the components in `directory`: composes `store.wasm` with
+/// `jsonl.wasm` and `memory.wasm` each into `annals-<backend>.wasm` beside them, and precompiles everything into
+/// `directory/bundle`. Writes only what changed. Answers the files written.
+///
+/// # Errors
+/// A component that is missing or does not fit, for people.
+pub fn write(directory: &Path) -> std::result::Result<Vec<PathBuf>, String> {
+    let bundle = directory.join("bundle");
+    fs::create_dir_all(&bundle).map_err(|error| format!("{}: {error}", bundle.display()))?;
+    let mut writer = Writer {
+        bundle,
+        written: Vec::new(),
+    };
+
+    let store = read(&directory.join("store.wasm"))?;
+    writer.add("store", &store, Trust::Full)?;
+    for backend in ["jsonl", "memory"] {
+        let alone = read(&directory.join(format!("{backend}.wasm")))?;
+        writer.add(backend, &alone, Trust::Bounded)?;
+        let name = format!("annals-{backend}");
+        let composed = compose(&store, &alone)
+            .map_err(|error| format!("store and {backend} do not fit: {error}"))?;
+        writer.write(&directory.join(format!("{name}.wasm")), &composed)?;
+        writer.add(&name, &composed, Trust::Full)?;
+    }
+    Ok(writer.written)
+}
+
+struct Writer {
+    bundle: PathBuf,
+    written: Vec<PathBuf>,
+}
+
+impl Writer {
+    /// A component, its machine code, and the key that says whether the machine code is still good.
+    fn add(&mut self, name: &str, wasm: &[u8], trust: Trust) -> std::result::Result<(), String> {
+        let engine = engine::new(trust).map_err(|error| format!("{error:#}"))?;
+        let native = self.bundle.join(format!("{name}.cwasm"));
+        let key_path = self.bundle.join(format!("{name}.key"));
+        let mut hasher = DefaultHasher::new();
+        engine.precompile_compatibility_hash().hash(&mut hasher);
+        wasm.hash(&mut hasher);
+        let key = format!("{:016x}\n", hasher.finish());
+        if native.exists() && fs::read_to_string(&key_path).is_ok_and(|found| found == key) {
+            return Ok(());
+        }
+        let code = engine
+            .precompile_component(wasm)
+            .map_err(|error| format!("{name} cannot be compiled: {error:#}"))?;
+        self.write(&self.bundle.join(format!("{name}.wasm")), wasm)?;
+        self.write(&native, &code)?;
+        self.write(&key_path, key.as_bytes())
+    }
+
+    fn write(&mut self, path: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
+        match fs::read(path) {
+            Ok(found) if found == bytes => return Ok(()),
+            Ok(_) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(format!("{}: {error}", path.display())),
+        }
+        fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        self.written.push(path.to_owned());
+        Ok(())
+    }
+}
+
+fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {
+    fs::read(path).map_err(|error| format!("{}: {error}; run cargo xtask build", path.display()))
+}

@@ -1,0 +1,150 @@
+//! Components as they come: bundled, from a file, or as bytes. Says in one line what is wrong with one.
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+
+use wasmtime::Engine;
+use wasmtime::component::Component;
+
+use crate::bundle;
+use crate::compose::PERSISTENCE;
+use crate::engine::{self, Precompiled};
+use crate::error::{Error, Result};
+use crate::records::ErrorCode;
+
+/// How a component begins, and how a core module does.
+const COMPONENT_PREAMBLE: &[u8] = b"\0asm\x0d\0\x01\0";
+const MODULE_PREAMBLE: &[u8] = b"\0asm\x01\0\0\0";
+
+/// A backend's component, not compiled yet.
+pub(crate) struct Source {
+    /// What messages call it.
+    pub(crate) name: String,
+    pub(crate) bytes: Cow<'static, [u8]>,
+    /// When it is a bundled one.
+    pub(crate) bundled: Option<&'static bundle::Bundled>,
+}
+
+impl Source {
+    pub(crate) fn bundled(name: &str) -> Result<Self> {
+        let bundled = bundle::backend(name)?;
+        Ok(Self {
+            name: format!("backend {name}"),
+            bytes: Cow::Borrowed(bundled.wasm),
+            bundled: Some(bundled),
+        })
+    }
+
+    pub(crate) fn read(path: &Path) -> Result<Self> {
+        let shown = path.display().to_string();
+        let bytes = fs::read(path).map_err(|error| {
+            let message = format!(
+                "component {shown:?} cannot be read: {error}; give the path of a .wasm file"
+            );
+            invalid("component-unreadable", message, &shown)
+        })?;
+        Self::given(&format!("component {shown:?}"), bytes)
+    }
+
+    /// `name` is what messages call it.
+    pub(crate) fn given(name: &str, bytes: Vec<u8>) -> Result<Self> {
+        if bytes.starts_with(MODULE_PREAMBLE) {
+            let message = format!(
+                "{name} is a core module, not a component; make one of it with wasm-tools component new"
+            );
+            return Err(invalid("component-invalid", message, name));
+        }
+        if !bytes.starts_with(COMPONENT_PREAMBLE) {
+            let message = format!("{name} is not a WebAssembly component; give one");
+            return Err(invalid("component-invalid", message, name));
+        }
+        // A bundled one that comes from a file needs no compiling.
+        let bundled = bundle::backends().find(|bundled| bundled.wasm == bytes);
+        Ok(Self {
+            name: name.to_owned(),
+            bytes: Cow::Owned(bytes),
+            bundled,
+        })
+    }
+
+    /// The backend alone, ready to be instantiated in its own wasmtime store.
+    pub(crate) fn compile(&self, engine: &Engine) -> Result<Component> {
+        let precompiled = self.bundled.map(|bundled| &bundled.alone);
+        let component = compile(
+            engine,
+            precompiled,
+            || Ok(Cow::Borrowed(&self.bytes)),
+            &self.name,
+        )?;
+        if component.get_export_index(None, PERSISTENCE).is_none() {
+            return Err(self.lacks_world(&format!("it does not export {PERSISTENCE}")));
+        }
+        Ok(component)
+    }
+
+    /// It begins like a component, but is none.
+    pub(crate) fn invalid(&self, cause: &str) -> Error {
+        broken(&self.name, cause)
+    }
+
+    pub(crate) fn lacks_world(&self, cause: &str) -> Error {
+        let name = &self.name;
+        let message = format!(
+            "{name} is no backend: {cause}; build it for the world annals:session/session-persistence"
+        );
+        invalid("component-lacks-world", message, name)
+    }
+}
+
+/// Loads precompiled code, or compiles `bytes` where the engine refuses it (another processor).
+pub(crate) fn compile<'a>(
+    engine: &Engine,
+    precompiled: Option<&Precompiled>,
+    bytes: impl FnOnce() -> Result<Cow<'a, [u8]>>,
+    name: &str,
+) -> Result<Component> {
+    if let Some(precompiled) = precompiled
+        && let Ok(component) = engine::load(engine, precompiled)
+    {
+        return Ok(component);
+    }
+    Component::from_binary(engine, &bytes()?).map_err(|error| broken(name, &first_line(&error)))
+}
+
+/// Whether a component uses files, which is what a root is granted for.
+pub(crate) fn uses_files(component: &Component) -> bool {
+    let imports = component.component_type();
+    let engine = component.engine();
+    imports
+        .imports(engine)
+        .any(|(name, _)| name.starts_with("wasi:filesystem/preopens"))
+}
+
+/// A component asks for something that is never granted.
+pub(crate) fn import_missing(name: &str, error: &wasmtime::Error) -> Error {
+    let cause = first_line(error);
+    let message =
+        format!("{name} cannot be linked: {cause}; a backend gets files of one root and no more");
+    invalid("component-import-missing", message, name)
+}
+
+/// The innermost cause; what comes before it only says where in the component it was.
+fn first_line(error: &wasmtime::Error) -> String {
+    let cause = error.root_cause().to_string();
+    cause.lines().next().unwrap_or_default().to_owned()
+}
+
+fn broken(name: &str, cause: &str) -> Error {
+    let message = format!("{name} is not a valid WebAssembly component: {cause}; build it again");
+    invalid("component-invalid", message, name)
+}
+
+fn invalid(reason: &str, message: String, component: &str) -> Error {
+    Error::new(
+        ErrorCode::Invalid,
+        reason,
+        message,
+        &[("component", component)],
+    )
+}

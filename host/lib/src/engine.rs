@@ -1,0 +1,45 @@
+//! How components are compiled: one configuration for compiling, compiling ahead of time, and loading.
+//!
+//! The only module with `unsafe`.
+
+use wasmtime::component::Component;
+use wasmtime::{Config, Engine, Result};
+
+/// What a component is trusted with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Trust {
+    /// Runs until it returns: the store, and a backend composed with it.
+    Full,
+    /// Is interrupted at a deadline: a backend in its own wasmtime store.
+    Bounded,
+}
+
+/// An engine for components of this trust.
+pub(crate) fn new(trust: Trust) -> Result<Engine> {
+    let mut config = Config::new();
+    // Calls across the border are plain functions; keeping a task for each would make them three times as slow.
+    config.concurrency_support(false);
+    config.epoch_interruption(trust == Trust::Bounded);
+    Engine::new(&config)
+}
+
+/// Machine code out of the build, to be loaded by [`load`] in an engine of the same trust.
+pub(crate) struct Precompiled {
+    /// Private: only what [`Precompiled::embedded`] was given.
+    code: &'static [u8],
+}
+
+impl Precompiled {
+    /// For bytes that the build put into this binary and for no others.
+    pub(crate) const fn embedded(code: &'static [u8]) -> Self {
+        Self { code }
+    }
+}
+
+/// Loads precompiled machine code. An error means that it was compiled by another version or for another processor.
+#[allow(unsafe_code)]
+pub(crate) fn load(engine: &Engine, precompiled: &Precompiled) -> Result<Component> {
+    // SAFETY: the bytes were made by `Engine::precompile_component` in our own build and are part of this binary, so
+    // nobody could change them since; wasmtime itself refuses those of another version, configuration or processor.
+    unsafe { Component::deserialize(engine, precompiled.code) }
+}

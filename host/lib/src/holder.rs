@@ -1,0 +1,142 @@
+//! Who holds a lease: this process as others see it, and whether the process that another holder names is gone.
+//!
+//! The facts come from Linux's `/proc`; elsewhere only the process id is known, and nobody is ever judged gone.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+const HOST: &str = "host";
+const BOOT_ID: &str = "bootId";
+const PID_NAMESPACE: &str = "pidNamespace";
+const PID: &str = "pid";
+const PROCESS_START: &str = "processStart";
+
+/// There from the start to the end of every process namespace.
+const FIRST_PID: u32 = 1;
+
+/// This process as a JSON object: where it runs, which it is, and since when it asks.
+pub(crate) fn this_process(since_ms: u64) -> String {
+    let pid = std::process::id();
+    json!({
+        HOST: host(),
+        BOOT_ID: boot_id(),
+        PID_NAMESPACE: pid_namespace(),
+        PID: pid,
+        PROCESS_START: Process::find(pid).map(|process| process.start),
+        "since": since_ms,
+    })
+    .to_string()
+}
+
+/// The token of a `busy` whose holder is known to be gone, so that its lease may be taken at once.
+pub(crate) fn token_of_gone(busy_detail: &str) -> Option<String> {
+    let detail: Value = serde_json::from_str(busy_detail).ok()?;
+    let token = detail.get("token")?.as_str()?;
+    let holder = detail.get("holder")?;
+    let is_gone = match holder.as_str() {
+        Some(text) => is_gone(&serde_json::from_str(text).ok()?),
+        None => is_gone(holder),
+    };
+    is_gone.then(|| token.to_owned())
+}
+
+/// Only a process that this one could see if it lived is ever judged: same host, boot and process namespace, and a
+/// `/proc` that shows the processes of others (its `hidepid` option hides them, the first one included).
+fn is_gone(holder: &Value) -> bool {
+    if Process::find(FIRST_PID).is_none() {
+        return false;
+    }
+    let same = |name: &str, here: Option<String>| {
+        here.is_some_and(|here| holder.get(name).and_then(Value::as_str) == Some(&here))
+    };
+    if !same(HOST, host()) || !same(BOOT_ID, boot_id()) || !same(PID_NAMESPACE, pid_namespace()) {
+        return false;
+    }
+    let pid = holder
+        .get(PID)
+        .and_then(Value::as_u64)
+        .and_then(|pid| u32::try_from(pid).ok());
+    let start = holder.get(PROCESS_START).and_then(Value::as_u64);
+    let (Some(pid), Some(start)) = (pid, start) else {
+        return false;
+    };
+    Process::find(pid).is_none_or(|process| process.start != start || process.has_ended)
+}
+
+fn host() -> Option<String> {
+    line("/proc/sys/kernel/hostname")
+}
+
+fn boot_id() -> Option<String> {
+    line("/proc/sys/kernel/random/boot_id")
+}
+
+fn pid_namespace() -> Option<String> {
+    let target = fs::read_link("/proc/self/ns/pid").ok()?;
+    Some(target.to_string_lossy().into_owned())
+}
+
+fn line(path: &str) -> Option<String> {
+    let text = fs::read_to_string(path).ok()?;
+    Some(text.trim_end().to_owned())
+}
+
+struct Process {
+    /// Clock ticks since the boot; tells a process from a later one of the same id.
+    start: u64,
+    /// Ended and only waiting for its parent to notice.
+    has_ended: bool,
+}
+
+impl Process {
+    fn find(pid: u32) -> Option<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+        // The name in parentheses may hold anything, so fields are counted from the last one on; state is the first.
+        let (_, fields) = stat.rsplit_once(')')?;
+        let mut fields = fields.split_ascii_whitespace();
+        let state = fields.next()?;
+        let start = fields.nth(18)?.parse().ok()?;
+        // A process whose first thread has ended looks like this too, so its other threads are counted.
+        let has_ended = matches!(state, "Z" | "X")
+            && fs::read_dir(format!("/proc/{pid}/task")).is_ok_and(|tasks| tasks.count() <= 1);
+        Some(Self { start, has_ended })
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+
+    fn busy(holder: &Value) -> String {
+        json!({ "holder": holder, "token": "7", "renewals": 3 }).to_string()
+    }
+
+    #[test]
+    fn this_process_is_not_gone() {
+        let holder: Value = serde_json::from_str(&this_process(0)).unwrap();
+        assert_eq!(token_of_gone(&busy(&holder)), None);
+    }
+
+    #[test]
+    fn a_later_process_of_the_same_id_is_another_one() {
+        let mut holder: Value = serde_json::from_str(&this_process(0)).unwrap();
+        holder[PROCESS_START] = json!(1);
+        assert_eq!(token_of_gone(&busy(&holder)).as_deref(), Some("7"));
+        assert_eq!(
+            token_of_gone(&busy(&json!(holder.to_string()))).as_deref(),
+            Some("7")
+        );
+    }
+
+    #[test]
+    fn a_process_elsewhere_is_never_judged() {
+        for name in [HOST, BOOT_ID, PID_NAMESPACE] {
+            let mut holder: Value = serde_json::from_str(&this_process(0)).unwrap();
+            holder[PROCESS_START] = json!(1);
+            holder[name] = json!("elsewhere");
+            assert_eq!(token_of_gone(&busy(&holder)), None, "{name}");
+        }
+        assert_eq!(token_of_gone(&busy(&json!({}))), None);
+    }
+}

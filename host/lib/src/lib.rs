@@ -1,0 +1,45 @@
+//! Durable sessions for AI agents, from Rust.
+//!
+//! This crate links the Annals components (the store and a backend) and gives them a blocking API. It prints nothing
+//! and reads no environment; it knows no rule of a session log, all of which live in the store component. The
+//! components run on one own thread for each [`Annals`]; handles can be shared between threads, and calls are done
+//! one after the other.
+//!
+//! ```no_run
+//! use annals::{Annals, CreateOptions};
+//!
+//! let annals = Annals::jsonl("/var/lib/agent/sessions")?;
+//! let session = annals.create(CreateOptions::default())?;
+//! session.append(r#"{"type":"turn/start","data":{"turn":0}}"#)?;
+//! session.flush()?; // durable from here on
+//! annals.shutdown()?;
+//! # Ok::<(), annals::Error>(())
+//! ```
+
+mod actor;
+mod annals;
+#[allow(clippy::all, clippy::pedantic, missing_docs)]
+mod bindings;
+mod builder;
+pub mod bundle;
+mod component;
+pub mod compose;
+mod engine;
+mod error;
+mod grants;
+mod holder;
+mod link;
+mod observer;
+mod records;
+mod session;
+
+pub use annals::Annals;
+pub use builder::{Backend, Builder, Link};
+pub use error::{Error, Result};
+pub use observer::Observer;
+pub use records::{
+    BackendInfo, Batch, CreateOptions, Durability, ErrorCode, ForkOptions, LeaseScope, Listing,
+    Messages, OpenMode, Page, Repair, SessionEntry, SessionHeader, SessionStatus, SessionSummary,
+    Surface,
+};
+pub use session::Session;

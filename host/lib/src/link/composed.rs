@@ -1,0 +1,50 @@
+//! Static link: store and backend are one component.
+
+use std::borrow::Cow;
+
+use wasmtime::Store;
+use wasmtime::component::ResourceTable;
+
+use super::{Data, linker, trapped};
+use crate::bindings::store::SessionStore;
+use crate::bundle;
+use crate::component::{self, Source};
+use crate::compose::{Misfit, compose};
+use crate::engine::{self, Trust};
+use crate::error::Result;
+use crate::grants::Grants;
+use crate::observer::Observer;
+
+/// The instantiated component and the settings for its backend.
+pub(super) fn link(
+    source: &Source,
+    grants: Grants,
+    settings: Vec<(String, String)>,
+    observer: Box<dyn Observer>,
+) -> Result<(Store<Data>, SessionStore, Vec<(String, String)>)> {
+    let engine = engine::new(Trust::Full).map_err(|error| trapped(&error))?;
+    let precompiled = source.bundled.map(|bundled| &bundled.composed);
+    let composed = || {
+        let store = bundle::store()?;
+        let bytes = compose(store.wasm, &source.bytes).map_err(|misfit| match misfit {
+            Misfit::Invalid(cause) => source.invalid(&cause),
+            Misfit::World(cause) => source.lacks_world(&cause),
+        })?;
+        Ok(Cow::Owned(bytes))
+    };
+    let component = component::compile(&engine, precompiled, composed, &source.name)?;
+    let (grants, settings) = super::granted(&component, grants, settings);
+
+    let mut linker = linker(&engine).map_err(|error| trapped(&error))?;
+    wasmtime_wasi::p2::add_to_linker_sync(&mut linker).map_err(|error| trapped(&error))?;
+    let data = Data {
+        wasi: grants.wasi()?,
+        table: ResourceTable::new(),
+        observer,
+        backend: None,
+    };
+    let mut store = Store::new(&engine, data);
+    let exports = SessionStore::instantiate(&mut store, &component, &linker)
+        .map_err(|error| component::import_missing(&source.name, &error))?;
+    Ok((store, exports, settings))
+}

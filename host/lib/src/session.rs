@@ -1,0 +1,211 @@
+//! A live session's handle.
+
+use std::sync::Arc;
+
+use crate::annals::Shared;
+use crate::bindings::store::annals::session::types::Error as Answer;
+use crate::error::Result;
+use crate::link::{Entered, Linked};
+use crate::records::{Batch, Messages, Page, SessionHeader, Surface};
+
+/// Bytes asked for at a time when the whole history is read.
+const HISTORY_BYTES: u32 = 1 << 20;
+
+/// A live session. A clone is another handle to the same.
+///
+/// Dropping a handle neither flushes nor closes; [`Session::close`] does both, as does shutting the
+/// [`Annals`](crate::Annals) down.
+#[derive(Clone)]
+pub struct Session {
+    handle: Arc<Handle>,
+}
+
+struct Handle {
+    shared: Arc<Shared>,
+    entered: Entered,
+}
+
+impl Drop for Handle {
+    fn drop(&mut self) {
+        let key = self.entered.key;
+        self.shared.actor.post(move |linked| linked.forget(key));
+    }
+}
+
+impl Session {
+    pub(crate) fn new(shared: Arc<Shared>, entered: Entered) -> Self {
+        Self {
+            handle: Arc::new(Handle { shared, entered }),
+        }
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn id(&self) -> &str {
+        &self.handle.entered.header.id
+    }
+
+    /// What is written once, when the session is first stored.
+    #[must_use]
+    pub fn header(&self) -> &SessionHeader {
+        &self.handle.entered.header
+    }
+
+    /// The seq of the next event, which is the number of events.
+    ///
+    /// # Errors
+    /// `reentrant`, `unavailable`.
+    pub fn next_seq(&self) -> Result<u64> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                Ok(Ok::<_, Answer>(session.call_next_seq(data, handle)?))
+            })
+        })
+    }
+
+    /// Appends event lines `{type, data, surfaceOp?, sourceEventSeqs?, seq?, time?}`, all or none, at the present time.
+    /// They are in memory when this returns; [`Session::flush`] makes them durable. Answers the complete lines.
+    ///
+    /// # Errors
+    /// `invalid`: a line breaks a rule, detail has `line`; `seq-conflict`; `read-only` in an inspected session;
+    /// `limit`; `reentrant`.
+    pub fn append(&self, events: &str) -> Result<Batch> {
+        let time_ms = (self.handle.shared.clock)();
+        self.append_at(events, time_ms)
+    }
+
+    /// [`Session::append`] at a given time, in milliseconds since 1970-01-01T00:00Z.
+    ///
+    /// # Errors
+    /// As [`Session::append`].
+    pub fn append_at(&self, events: &str, time_ms: u64) -> Result<Batch> {
+        let events = events.to_owned();
+        self.ask(move |linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                session.call_append(data, handle, &events, time_ms)
+            })
+        })
+    }
+
+    /// Event lines from `start`, one event a line, about `bytes_max` bytes at most but at least one event; `next` is
+    /// the seq to go on from.
+    ///
+    /// # Errors
+    /// `invalid`: `start` is beyond the end.
+    pub fn events(&self, start: u64, bytes_max: u32) -> Result<Page> {
+        self.ask(move |linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                session.call_events(data, handle, start, bytes_max)
+            })
+        })
+    }
+
+    /// The history that the model sees from position `start`, one JSON message a line, about `bytes_max` bytes at
+    /// most but at least one message.
+    ///
+    /// # Errors
+    /// `invalid`: `start` is beyond the end.
+    pub fn messages(&self, start: u32, bytes_max: u32) -> Result<Messages> {
+        self.ask(move |linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                session.call_messages(data, handle, start, bytes_max)
+            })
+        })
+    }
+
+    /// The whole history that the model sees, one JSON message a line.
+    ///
+    /// # Errors
+    /// As [`Session::messages`].
+    pub fn history(&self) -> Result<String> {
+        self.ask(|linked, key| {
+            let mut lines = String::new();
+            let mut start = 0;
+            loop {
+                let piece = linked.ask_session(key, |session, data, handle| {
+                    session.call_messages(data, handle, start, HISTORY_BYTES)
+                })?;
+                let count = piece.lines.bytes().filter(|byte| *byte == b'\n').count();
+                start = piece
+                    .start
+                    .saturating_add(u32::try_from(count).unwrap_or(u32::MAX));
+                lines.push_str(&piece.lines);
+                if count == 0 || start >= piece.total {
+                    return Ok(lines);
+                }
+            }
+        })
+    }
+
+    /// Seqs of the events that the model sees, in its order, and how often that order was rewritten.
+    ///
+    /// # Errors
+    /// `reentrant`, `unavailable`.
+    pub fn surface(&self) -> Result<Surface> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                Ok(Ok::<_, Answer>(session.call_surface(data, handle)?))
+            })
+        })
+    }
+
+    /// Everything accepted so far is durable, as [`BackendInfo`](crate::BackendInfo) says, when this returns. A
+    /// session without events stores nothing. After an error the next flush tries again.
+    ///
+    /// # Errors
+    /// What the backend answers, `busy` above all: the lease was lost.
+    pub fn flush(&self) -> Result<()> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                session.call_flush(data, handle)
+            })
+        })
+    }
+
+    /// Stores the header now although there is no event.
+    ///
+    /// # Errors
+    /// What the backend answers.
+    pub fn persist(&self) -> Result<()> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                session.call_persist(data, handle)
+            })
+        })
+    }
+
+    /// Flushes, gives the lease back, leaves the live list. Idempotent. From inside an observer's callback it answers
+    /// ok at once and is done, its errors unseen, when the outer call has returned.
+    ///
+    /// # Errors
+    /// What the backend answers to the flush; the session then stays live.
+    pub fn close(&self) -> Result<()> {
+        let key = self.handle.entered.key;
+        let actor = &self.handle.shared.actor;
+        if actor.is_here() {
+            actor.post(move |linked| drop(linked.close(key)));
+            return Ok(());
+        }
+        actor.call(move |linked| linked.close(key))
+    }
+
+    fn ask<R: Send + 'static>(
+        &self,
+        job: impl FnOnce(&mut Linked, u64) -> Result<R> + Send + 'static,
+    ) -> Result<R> {
+        let key = self.handle.entered.key;
+        self.handle
+            .shared
+            .actor
+            .call(move |linked| job(linked, key))
+    }
+}
+
+impl std::fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("id", &self.id())
+            .finish_non_exhaustive()
+    }
+}

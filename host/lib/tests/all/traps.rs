@@ -1,0 +1,77 @@
+//! A backend that stops takes nothing with it.
+
+use std::time::Instant;
+
+use annals::{Annals, Backend, CreateOptions, ErrorCode, Link, OpenMode};
+
+use crate::TURN;
+use crate::faulty::{Fault, given};
+
+const MIB: usize = 1 << 20;
+
+/// A turn whose message is longer than `bytes`.
+fn long_turn(bytes: usize) -> String {
+    TURN.replace("hello", &"x".repeat(bytes))
+}
+
+#[test]
+fn the_store_lives_on_and_the_backend_starts_again() {
+    let root = tempfile::tempdir().unwrap();
+    let annals = Annals::builder()
+        .backend(Backend::Jsonl)
+        .link(Link::Dynamic)
+        .root(root.path())
+        .backend_memory_bytes_max(4 * MIB)
+        .build()
+        .unwrap();
+    let small = annals.create(CreateOptions::default()).unwrap();
+    small.append(TURN).unwrap();
+    small.flush().unwrap();
+    let large = annals.create(CreateOptions::default()).unwrap();
+    large.append(&long_turn(8 * MIB)).unwrap();
+
+    let error = large.flush().unwrap_err();
+    assert_eq!(
+        (error.code, error.reason.as_str()),
+        (ErrorCode::Unavailable, "backend-trapped")
+    );
+    assert!(error.message.contains("backend jsonl"), "{}", error.message);
+    assert!(!error.message.contains('\n'), "{}", error.message);
+
+    // Nothing is lost in the store, and the other session goes on as if nothing had been.
+    assert_eq!(large.next_seq().unwrap(), 3);
+    small.append(&TURN.replace(":1", ":2")).unwrap();
+    small.flush().unwrap();
+    let id = small.id().to_owned();
+    small.close().unwrap();
+    let (small, _) = annals.open(&id, OpenMode::Resume).unwrap();
+    assert_eq!(small.next_seq().unwrap(), 6);
+    assert!(!annals.has(large.id()).unwrap());
+    assert_eq!(annals.shutdown().unwrap_err().code, ErrorCode::Unavailable);
+}
+
+#[test]
+fn a_backend_that_stops_at_once() {
+    let error = Annals::builder()
+        .backend(given(Fault::Trap))
+        .build()
+        .unwrap_err();
+    assert_eq!(
+        (error.code, error.reason.as_str()),
+        (ErrorCode::Unavailable, "backend-trapped")
+    );
+}
+
+#[test]
+fn a_backend_that_never_returns() {
+    let started = Instant::now();
+    let builder = Annals::builder()
+        .backend(given(Fault::Loop))
+        .backend_call_ms_max(200);
+    let error = builder.build().unwrap_err();
+    assert_eq!(
+        (error.code, error.reason.as_str()),
+        (ErrorCode::Unavailable, "backend-timeout")
+    );
+    assert!(started.elapsed().as_secs() < 10);
+}

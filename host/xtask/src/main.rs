@@ -1,0 +1,42 @@
+//! Builds, demonstrates and tests Annals: `cargo xtask <command>`.
+
+mod build;
+mod conformance;
+mod demo;
+mod smoke;
+mod tests;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Builds, demonstrates and tests Annals
+#[derive(Parser, Debug)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand, Debug)]
+enum Task {
+    /// Build the components, their bundle and the command into target/annals
+    Build,
+    /// Record a session, kill the recorder, and show what is left
+    Demo,
+    Conformance(conformance::Conformance),
+    Test(tests::Test),
+}
+
+fn main() -> ExitCode {
+    let done = match Arguments::parse().task {
+        Task::Build => build::run().map(|()| ExitCode::SUCCESS),
+        Task::Demo => demo::run().map(|()| ExitCode::SUCCESS),
+        Task::Conformance(conformance) => conformance.run(),
+        Task::Test(test) => test.run(),
+    };
+    done.unwrap_or_else(|error| {
+        eprintln!("error: {error:#}");
+        ExitCode::FAILURE
+    })
+}
