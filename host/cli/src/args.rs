@@ -1,0 +1,160 @@
+//! The command line: the one source of flags, help and usage errors.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::commands::{
+    append, create, delete, fork, import, list, messages, resume, show, update, verify,
+};
+use crate::output::Format;
+
+/// Durable sessions for AI agents.
+///
+/// Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or failed, 2 usage or
+/// configuration, 3 damaged or of another format version, 70 a fault of this program.
+#[derive(Debug, Parser)]
+#[command(name = "annals", version, max_term_width = 100)]
+pub struct Cli {
+    #[command(flatten)]
+    pub global: Global,
+    // Not a global flag: of those, values given after the command would replace values given before it.
+    #[command(flatten)]
+    pub settings: Settings,
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// Flags of every command; they may stand before or after it.
+#[derive(Args, Debug)]
+pub struct Global {
+    /// Directory that holds the sessions; required, except with `--backend memory`
+    #[arg(long, global = true, value_name = "DIR", env = "ANNALS_ROOT")]
+    pub root: Option<PathBuf>,
+    /// Where sessions are kept: `jsonl` (default), `memory`, or the path of a backend component
+    #[arg(long, global = true, value_name = "jsonl|memory|PATH.wasm", value_parser = backend)]
+    pub backend: Option<Backend>,
+    /// How store and backend are linked; by default static for bundled backends, dynamic for others
+    #[arg(long, global = true)]
+    pub link: Option<Link>,
+    /// How results are written
+    #[arg(long, global = true, default_value = "text")]
+    pub format: Format,
+}
+
+// Without a doc comment, which would stand in the place of each command's own.
+#[derive(Args, Debug)]
+pub struct Settings {
+    /// A setting of the backend; may be repeated
+    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
+    pub list: Vec<(String, String)>,
+}
+
+// A command's own flags, and the settings given after it. Without a doc comment for the same reason.
+#[derive(Args, Debug)]
+pub struct After<C: Args> {
+    #[command(flatten)]
+    pub settings: Settings,
+    #[command(flatten)]
+    pub command: C,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Backend {
+    Jsonl,
+    Memory,
+    File(PathBuf),
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Link {
+    /// Composed into one component
+    Static,
+    /// The backend runs apart, with its own memory and limits
+    Dynamic,
+}
+
+impl From<Link> for annals::Link {
+    fn from(link: Link) -> Self {
+        match link {
+            Link::Static => Self::Static,
+            Link::Dynamic => Self::Dynamic,
+        }
+    }
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    Create(After<create::Create>),
+    Append(After<append::Append>),
+    Import(After<import::Import>),
+    Show(After<show::Show>),
+    Messages(After<messages::Messages>),
+    List(After<list::List>),
+    Verify(After<verify::Verify>),
+    Resume(After<resume::Resume>),
+    Fork(After<fork::Fork>),
+    Update(After<update::Update>),
+    Delete(After<delete::Delete>),
+}
+
+fn backend(text: &str) -> Result<Backend, String> {
+    match text {
+        "jsonl" => Ok(Backend::Jsonl),
+        "memory" => Ok(Backend::Memory),
+        // A misspelled name is more likely than a component without its suffix in the current directory.
+        path if path.ends_with(".wasm") || path.contains(std::path::MAIN_SEPARATOR) => {
+            Ok(Backend::File(path.into()))
+        }
+        _ => Err("give jsonl, memory, or the path of a component that ends in .wasm".into()),
+    }
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    match text.split_once('=') {
+        Some((key, value)) if !key.is_empty() => Ok((key.into(), value.into())),
+        _ => Err("give KEY=VALUE, as in sync=always".into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_well_formed() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn global_flags_may_stand_before_or_after_the_command() {
+        for line in [
+            "annals --root r --set sync=never list",
+            "annals list --root r --set sync=never",
+        ] {
+            let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+            assert_eq!(cli.global.root, Some("r".into()));
+            assert_eq!(settings(&cli), [("sync".into(), "never".into())]);
+        }
+        let line = "annals --root r --set a=1 list --set b=2 --root s";
+        let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+        assert_eq!(cli.global.root, Some("s".into()));
+        let both = [("a".into(), "1".into()), ("b".into(), "2".into())];
+        assert_eq!(settings(&cli), both);
+    }
+
+    fn settings(cli: &Cli) -> Vec<(String, String)> {
+        let Command::List(after) = &cli.command else {
+            panic!("not the command that was given");
+        };
+        [cli.settings.list.as_slice(), &after.settings.list].concat()
+    }
+
+    #[test]
+    fn a_backend_is_a_name_or_a_path() {
+        assert_eq!(backend("memory"), Ok(Backend::Memory));
+        assert_eq!(backend("x.wasm"), Ok(Backend::File("x.wasm".into())));
+        assert!(backend("sqlight").is_err());
+    }
+}

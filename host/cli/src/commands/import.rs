@@ -1,0 +1,148 @@
+use std::path::{Path, PathBuf};
+
+use annals::{Annals, CreateOptions, Session};
+use annals_core::fault::{Fault, Reason};
+use annals_core::header::Header;
+use annals_core::record;
+use clap::Args;
+use serde_json::{Value, json};
+
+use crate::commands::{Run, store_new};
+use crate::failure::{self, Exit, Failure};
+use crate::input;
+use crate::output::Output;
+use crate::place::Place;
+
+/// Store session logs as new sessions, their events kept byte for byte, and print their ids
+///
+/// A log is checked as it is when a session is opened, but never repaired: one with a torn last line is refused, an
+/// open turn is kept as it is, and so is the header with its id. Files are imported in order, up to the first that is
+/// refused.
+#[derive(Args, Debug)]
+pub struct Import {
+    /// Session logs: a header line, then one event or packed row a line
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+}
+
+impl Run for Import {
+    fn run(&self, place: &Place) -> Result<Exit, Failure> {
+        let mut output = Output::new(place.global.format);
+        let mut store = None;
+        for path in &self.files {
+            let bytes = input::read_file(path)?;
+            let log = Log::read(path, &bytes)?;
+            // Opened late, so that a first file that is no log changes nothing on disk.
+            let annals = match &store {
+                Some(annals) => annals,
+                None => store.insert(place.open_new(|memory| log.enter(memory).map(drop))?),
+            };
+            let (id, count) = log.store(annals)?;
+            let value = json!({ "id": id, "file": path.to_string_lossy(), "events": count });
+            output.one(&id, &value)?;
+            output.flush()?;
+        }
+        output.end()?;
+        Ok(Exit::Done)
+    }
+}
+
+/// A file that has a header and whole lines after it.
+struct Log<'a> {
+    path: &'a Path,
+    header: Header,
+    /// Event lines and packed rows, not looked at yet.
+    events: &'a str,
+}
+
+impl<'a> Log<'a> {
+    /// Only what makes the file a session log is checked here: a header line, and whole lines of UTF-8.
+    fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self, Failure> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let line = input::line_at(bytes, error.valid_up_to());
+            let message = "not UTF-8: no session log, or a damaged one";
+            Failure::refused(located(path, line as u64, message))
+        })?;
+        let (first, events) = text.split_once('\n').unwrap_or((text, ""));
+        let header = Header::parse_line(first).map_err(|fault| no_header(path, &fault))?;
+        if !text.ends_with('\n') {
+            let line = input::line_at(bytes, bytes.len());
+            let message =
+                "torn, without a newline at its end; complete it or remove it, then import again";
+            return Err(Failure::refused(located(path, line as u64, message)));
+        }
+        Ok(Self {
+            path,
+            header,
+            events,
+        })
+    }
+
+    /// Stores the log; its id and the number of its events.
+    fn store(&self, annals: &Annals) -> Result<(String, u64), Failure> {
+        let session = self.enter(annals)?;
+        let (id, count) = (session.id().to_owned(), session.next_seq()?);
+        store_new(&session)?;
+        Ok((id, count))
+    }
+
+    /// The log as a live session: every check, and nothing stored.
+    fn enter(&self, annals: &Annals) -> Result<Session, Failure> {
+        let header = self.header.clone();
+        let options = CreateOptions {
+            id: Some(header.id),
+            cwd: header.cwd,
+            parent_session: header.parent_session,
+            seed_length: header.seed_length,
+            delegation_depth: header.delegation_depth,
+            created_at_ms: Some(header.created_at_ms),
+            seed: Some(self.events.to_owned()),
+            extra: header.extra,
+        };
+        let refusal = |error| refusal(self.path, self.events, &error);
+        annals.create(options).map_err(refusal)
+    }
+}
+
+fn no_header(path: &Path, fault: &Fault) -> Failure {
+    let cure = match fault.reason {
+        Reason::LogEmpty | Reason::LogHeaderNotJson | Reason::LogHeaderInvalid => {
+            "; a session log begins with a header line"
+        }
+        _ => "",
+    };
+    let label = fault.reason.label();
+    let message = format!("cannot import {path:?}: {} ({label}){cure}", fault.message);
+    Failure::Said(failure::exit_of_input(fault), message)
+}
+
+/// Why the store refused a log, with the line in the file where it names an event or a line.
+fn refusal(path: &Path, events: &str, error: &annals::Error) -> Failure {
+    let detail: Value = serde_json::from_str(&error.detail).unwrap_or_default();
+    let number = |name| detail.get(name).and_then(Value::as_u64);
+    let index = number("index").map(|index| line_of(events, index));
+    // Lines count from 1, and the file has its header before the others.
+    let line = index.or(number("line")).map(|line| line + 1);
+    let message = match line {
+        Some(line) => located(path, line, &format!("{} ({})", error.message, error.reason)),
+        None => format!("cannot import {path:?}: {}", error.message),
+    };
+    Failure::Said(failure::exit_of(error.code), message)
+}
+
+/// The line, counted from 1, that holds the event of that index; a line that cannot be read stands for one event.
+fn line_of(events: &str, index: u64) -> u64 {
+    let (mut line_number, mut count) = (0, 0);
+    for line in events.split_terminator('\n') {
+        line_number += 1;
+        count += record::read_record(line).map_or(1, |record| record.count);
+        if count > index {
+            break;
+        }
+    }
+    line_number
+}
+
+fn located(path: &Path, line: u64, message: &str) -> String {
+    format!("cannot import {path:?}: line {line}: {message}")
+}

@@ -1,0 +1,96 @@
+//! One module per command: its flags, and what it calls and prints.
+
+pub mod append;
+pub mod create;
+pub mod delete;
+pub mod fork;
+pub mod import;
+pub mod list;
+pub mod messages;
+pub mod resume;
+pub mod show;
+pub mod update;
+pub mod verify;
+
+use annals::{Annals, OpenMode, Repair, Session};
+use clap::Args;
+
+use crate::args::{After, Cli, Command};
+use crate::failure::{Exit, Failure};
+use crate::output::note;
+use crate::place::Place;
+use crate::text;
+
+/// What a command does once its flags are read.
+trait Run: Args {
+    fn run(&self, place: &Place) -> Result<Exit, Failure>;
+}
+
+/// Runs the command that was asked for.
+pub fn run(cli: &Cli) -> Result<Exit, Failure> {
+    match &cli.command {
+        Command::Create(after) => run_after(cli, after),
+        Command::Append(after) => run_after(cli, after),
+        Command::Import(after) => run_after(cli, after),
+        Command::Show(after) => run_after(cli, after),
+        Command::Messages(after) => run_after(cli, after),
+        Command::List(after) => run_after(cli, after),
+        Command::Verify(after) => run_after(cli, after),
+        Command::Resume(after) => run_after(cli, after),
+        Command::Fork(after) => run_after(cli, after),
+        Command::Update(after) => run_after(cli, after),
+        Command::Delete(after) => run_after(cli, after),
+    }
+}
+
+fn run_after<C: Run>(cli: &Cli, after: &After<C>) -> Result<Exit, Failure> {
+    let settings = cli.settings.list.iter().chain(&after.settings.list);
+    let place = Place {
+        global: &cli.global,
+        settings: settings.cloned().collect(),
+    };
+    after.command.run(&place)
+}
+
+/// A new session becomes durable, with or without events, and leaves the store.
+fn store_new(session: &Session) -> Result<(), Failure> {
+    if session.next_seq()? == 0 {
+        session.persist()?;
+    } else {
+        session.flush()?;
+    }
+    Ok(session.close()?)
+}
+
+/// A stored session becomes live.
+fn open(annals: &Annals, id: &str, mode: OpenMode) -> Result<(Session, Repair), Failure> {
+    annals
+        .open(id, mode)
+        .map_err(|error| Failure::about(id, error))
+}
+
+/// What opening did to the log, in words; empty when it did nothing.
+fn repairs(repair: &Repair) -> Vec<String> {
+    let mut done = Vec::new();
+    if repair.cut_bytes > 0 {
+        done.push(format!(
+            "cut a bad end of {} ({} readable), saved beside the log",
+            text::count(repair.cut_bytes, "byte"),
+            text::count(repair.cut_events, "event")
+        ));
+    }
+    if repair.closers > 0 {
+        done.push(format!(
+            "closed an interrupted turn with {}",
+            text::count(repair.closers.into(), "event")
+        ));
+    }
+    done
+}
+
+/// Tells on stderr what opening did to the log.
+fn note_repair(id: &str, repair: &Repair) {
+    for line in repairs(repair) {
+        note(&format!("session {id:?}: {line}"));
+    }
+}

@@ -1,0 +1,204 @@
+use annals::{Annals, ErrorCode, OpenMode};
+use clap::Args;
+use serde_json::{Map, Value};
+
+use crate::commands::Run;
+use crate::failure::{self, Exit, Failure};
+use crate::output::{Format, Output, note};
+use crate::place::Place;
+use crate::text;
+
+/// How much of a log is read at once, in bytes.
+const PAGE_BYTES: u32 = 1 << 20;
+
+/// Read sessions whole and check every rule; exit code 3 when one is damaged
+///
+/// Never writes. A turn that is open is no damage, a torn last line is.
+#[derive(Args, Debug)]
+pub struct Verify {
+    /// The session; by default all of them
+    id: Option<String>,
+}
+
+impl Run for Verify {
+    fn run(&self, place: &Place) -> Result<Exit, Failure> {
+        let annals = place.open()?;
+        let ids = match &self.id {
+            Some(id) => vec![id.clone()],
+            None => annals
+                .sessions()?
+                .into_iter()
+                .map(|entry| entry.id)
+                .collect(),
+        };
+        let mut output = Output::new(place.global.format);
+        let mut verdicts = Vec::new();
+        let (mut exit, mut bad) = (Exit::Done, 0);
+        for id in &ids {
+            let verdict = judge(&annals, id)?;
+            exit = exit.max(verdict.exit);
+            bad += u64::from(verdict.exit != Exit::Done);
+            match output.format {
+                Format::Text => output.line(&verdict.line())?,
+                Format::Json => verdicts.push(verdict.json()),
+                Format::Jsonl => output.json(&verdict.json())?,
+            }
+        }
+        if output.format == Format::Json {
+            output.json(&verdicts.into())?;
+        }
+        output.end()?;
+        match &self.id {
+            Some(id) if bad > 0 => note(&format!("session {id:?} did not pass")),
+            None if bad > 0 => {
+                let all = text::count(ids.len() as u64, "session");
+                note(&format!("{bad} of {all} did not pass"));
+            }
+            _ => {}
+        }
+        Ok(exit)
+    }
+}
+
+/// What reading a session whole has shown.
+struct Verdict {
+    id: String,
+    exit: Exit,
+    status: &'static str,
+    events: Option<u64>,
+    open_turn: bool,
+    message: Option<String>,
+    /// Facts of the damage: line, byte, reason.
+    facts: Map<String, Value>,
+}
+
+impl Verdict {
+    fn line(&self) -> String {
+        let mut line = format!("{:<11}  {}", self.status, self.id);
+        if let Some(events) = self.events {
+            line.push_str(&format!("  {}", text::count(events, "event")));
+        }
+        if self.open_turn {
+            line.push_str(", last turn open");
+        }
+        let message = self.message.as_deref().unwrap_or_default();
+        if !message.is_empty() {
+            line.push_str(&format!("  {message}"));
+        }
+        for (name, fact) in &self.facts {
+            let fact = format!("{name} {}", plain(fact));
+            if !message.contains(&fact) {
+                line.push_str(&format!("; {fact}"));
+            }
+        }
+        line
+    }
+
+    fn json(&self) -> Value {
+        let mut members = Map::new();
+        members.insert("id".into(), self.id.clone().into());
+        members.insert("status".into(), self.status.into());
+        if let Some(events) = self.events {
+            members.insert("events".into(), events.into());
+            members.insert("openTurn".into(), self.open_turn.into());
+        }
+        if let Some(message) = &self.message {
+            members.insert("message".into(), message.clone().into());
+        }
+        members.extend(self.facts.clone());
+        members.into()
+    }
+}
+
+fn plain(fact: &Value) -> String {
+    match fact {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
+    let (session, repair) = match annals.open(id, OpenMode::Inspect) {
+        Ok(opened) => opened,
+        Err(error) => return damaged(id, error),
+    };
+    let events = session.next_seq()?;
+    session.close()?;
+    let mut verdict = Verdict {
+        id: id.to_owned(),
+        exit: Exit::Done,
+        status: "ok",
+        events: Some(events),
+        open_turn: repair.closers > 0,
+        message: None,
+        facts: Map::new(),
+    };
+    if repair.cut_bytes > 0 {
+        verdict.exit = Exit::Integrity;
+        verdict.status = "damaged";
+        // The first note says from where on, and why.
+        verdict.message = repair.notes.into_iter().next();
+        verdict.facts = bad_end(annals, id, repair.cut_bytes)?;
+    }
+    Ok(verdict)
+}
+
+/// Damage is a result here, every other failure is one.
+fn damaged(id: &str, error: annals::Error) -> Result<Verdict, Failure> {
+    let status = match error.code {
+        ErrorCode::Corrupt => "damaged",
+        ErrorCode::UnsupportedVersion => "unsupported",
+        _ => return Err(Failure::about(id, error)),
+    };
+    let detail: Value = serde_json::from_str(&error.detail).unwrap_or_default();
+    let mut facts = Map::new();
+    for name in ["line", "byte"] {
+        if let Some(fact) = detail.get(name) {
+            facts.insert(name.into(), fact.clone());
+        }
+    }
+    facts.insert("reason".into(), error.reason.into());
+    Ok(Verdict {
+        id: id.to_owned(),
+        exit: failure::exit_of(error.code),
+        status,
+        events: None,
+        open_turn: false,
+        message: Some(error.message),
+        facts,
+    })
+}
+
+/// The line, counted from 1, and the byte at which a bad end of `end_bytes` begins; nothing where the medium counts
+/// no bytes.
+fn bad_end(annals: &Annals, id: &str, end_bytes: u64) -> Result<Map<String, Value>, Failure> {
+    let mut log_bytes = 0;
+    each_piece(annals, id, |at, bytes| {
+        log_bytes = at + bytes.len() as u64;
+    })?;
+    let mut facts = Map::new();
+    if let Some(byte) = log_bytes.checked_sub(end_bytes) {
+        // The header is line 1, and no piece has it.
+        let mut line = 2;
+        each_piece(annals, id, |at, bytes| {
+            let before = usize::try_from(byte.saturating_sub(at)).unwrap_or(usize::MAX);
+            line += bytes.iter().take(before).filter(|b| **b == b'\n').count();
+        })?;
+        facts.insert("line".into(), line.into());
+        facts.insert("byte".into(), byte.into());
+    }
+    Ok(facts)
+}
+
+/// Calls with the stored bytes after the header, in order, and with where they begin.
+fn each_piece(annals: &Annals, id: &str, mut see: impl FnMut(u64, &[u8])) -> Result<(), Failure> {
+    let mut next = Some(0);
+    while let Some(cursor) = next {
+        let page = annals.read(id, cursor, PAGE_BYTES)?;
+        if let Some(at) = page.at_byte {
+            see(at, page.raw.as_deref().unwrap_or(page.lines.as_bytes()));
+        }
+        next = page.next;
+    }
+    Ok(())
+}

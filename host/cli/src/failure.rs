@@ -1,0 +1,117 @@
+//! How a command ends when it does not do what was asked.
+
+use std::io;
+use std::process::ExitCode;
+
+use annals::ErrorCode;
+use annals_core::fault::{Class, Fault};
+
+/// The exit codes of the command.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Exit {
+    Done = 0,
+    /// An expected failure: no such session, an input that breaks a rule, a full disk.
+    Refused = 1,
+    /// The command line, a setting, the root or the backend component.
+    Usage = 2,
+    /// What is stored is damaged, or of another format version.
+    Integrity = 3,
+    /// A fault of this program.
+    Fault = 70,
+}
+
+impl Exit {
+    pub fn code(self) -> ExitCode {
+        ExitCode::from(self as u8)
+    }
+}
+
+#[derive(Debug)]
+pub enum Failure {
+    /// Nobody reads stdout any more.
+    ReaderLeft,
+    /// The exit code, and one line for stderr that names the thing and, where there is one, the cure.
+    Said(Exit, String),
+}
+
+impl Failure {
+    pub fn refused(message: impl Into<String>) -> Self {
+        Self::Said(Exit::Refused, message.into())
+    }
+
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self::Said(Exit::Usage, message.into())
+    }
+
+    /// A failure to link or configure the backend, whatever its code: what the flags named is not usable.
+    pub fn configuration(error: annals::Error) -> Self {
+        Self::usage(error.message)
+    }
+
+    /// A failure of a call about one session, whose name goes before a message that does not have it, with
+    /// the command that helps.
+    pub fn about(id: &str, error: annals::Error) -> Self {
+        let name = format!("{id:?}");
+        let mut message = error.message;
+        if !message.contains(&name) {
+            message = format!("session {name}: {message}");
+        }
+        match error.code {
+            ErrorCode::NotFound => message.push_str("; annals list shows what is stored"),
+            ErrorCode::Corrupt => message.push_str("; annals show prints the log as it is"),
+            _ => {}
+        }
+        Self::Said(exit_of(error.code), message)
+    }
+}
+
+/// What a failed call means to the shell.
+pub fn exit_of(code: ErrorCode) -> Exit {
+    match code {
+        ErrorCode::NotFound
+        | ErrorCode::AlreadyExists
+        | ErrorCode::SeqConflict
+        | ErrorCode::Busy
+        | ErrorCode::Invalid
+        | ErrorCode::ReadOnly
+        | ErrorCode::NoSpace
+        | ErrorCode::Limit
+        | ErrorCode::Unavailable
+        | ErrorCode::Other => Exit::Refused,
+        ErrorCode::Corrupt | ErrorCode::UnsupportedVersion => Exit::Integrity,
+        // One command makes its calls one after another on a configured store: these are our own doing.
+        ErrorCode::NotConfigured | ErrorCode::Reentrant => Exit::Fault,
+    }
+}
+
+/// What a broken rule in an input means to the shell; an input is not our stored data, so damage in it is refused
+/// like any other bad input.
+pub fn exit_of_input(fault: &Fault) -> Exit {
+    match fault.class() {
+        Class::UnsupportedVersion => Exit::Integrity,
+        Class::Invalid
+        | Class::Corrupt
+        | Class::SeqConflict
+        | Class::NotFound
+        | Class::AlreadyExists
+        | Class::Limit
+        | Class::ReadOnly => Exit::Refused,
+    }
+}
+
+impl From<annals::Error> for Failure {
+    fn from(error: annals::Error) -> Self {
+        Self::Said(exit_of(error.code), error.message)
+    }
+}
+
+/// Failures of writing to stdout; other files report theirs by name.
+impl From<io::Error> for Failure {
+    fn from(error: io::Error) -> Self {
+        if error.kind() == io::ErrorKind::BrokenPipe {
+            Self::ReaderLeft
+        } else {
+            Self::refused(format!("cannot write to stdout: {error}"))
+        }
+    }
+}

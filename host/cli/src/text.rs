@@ -1,0 +1,92 @@
+//! Text for people: one line each, and nothing in it that moves a terminal's cursor.
+
+use std::borrow::Cow;
+
+/// `text` with control characters and characters that reorder a line written as escapes.
+pub fn escape(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_unsafe) {
+        return Cow::Borrowed(text);
+    }
+    let mut safe = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        if is_unsafe(c) {
+            safe.extend(c.escape_default());
+        } else {
+            safe.push(c);
+        }
+    }
+    Cow::Owned(safe)
+}
+
+fn is_unsafe(c: char) -> bool {
+    let reorders =
+        matches!(c, '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c.is_control() || reorders || matches!(c, '\u{2028}' | '\u{2029}')
+}
+
+/// Escaped, and at most `chars_max` characters, the last of which then is an ellipsis.
+pub fn excerpt(text: &str, chars_max: usize) -> String {
+    // A line may be megabytes long; only as much of it as can be shown is looked at.
+    let end = text
+        .char_indices()
+        .nth(chars_max)
+        .map_or(text.len(), |(at, _)| at);
+    let (head, rest) = text.split_at(end);
+    let safe = escape(head);
+    if rest.is_empty() && safe.chars().count() <= chars_max {
+        return safe.into_owned();
+    }
+    let mut short: String = safe.chars().take(chars_max.saturating_sub(1)).collect();
+    short.push('…');
+    short
+}
+
+/// `3 events`, `1 event`.
+pub fn count(number: u64, noun: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
+/// Columns as wide as their widest cell, two spaces apart; the last one is left as it is.
+pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    let mut widths = [0; N];
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let mut table = String::new();
+    for row in rows {
+        let mut line = String::new();
+        for (width, cell) in widths.iter().zip(row) {
+            line.push_str(&format!("{cell:<width$}  "));
+        }
+        table.push_str(line.trim_end());
+        table.push('\n');
+    }
+    table
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_become_escapes() {
+        assert_eq!(escape("plain é"), "plain é");
+        assert_eq!(escape("a\n\u{1b}[2J\u{202e}b"), "a\\n\\u{1b}[2J\\u{202e}b");
+    }
+
+    #[test]
+    fn an_excerpt_is_never_longer_than_asked() {
+        assert_eq!(excerpt("abcd", 4), "abcd");
+        assert_eq!(excerpt("abcde", 4), "abc…");
+        assert_eq!(excerpt("é\né", 3), "é\\…");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [["a", "b"], ["long", "c"]].map(|row| row.map(String::from));
+        assert_eq!(table(&rows), "a     b\nlong  c\n");
+    }
+}

@@ -1,0 +1,10 @@
+//! The command end to end: every command as a process of its own, on a root of its own.
+
+// A test says that something is wrong by panicking, helpers included.
+#![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
+
+mod bad_input;
+mod commands;
+mod damage;
+mod fixtures;
+mod support;
