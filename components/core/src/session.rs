@@ -7,6 +7,8 @@ mod append;
 mod history;
 mod pages;
 
+use std::ops::Range;
+
 use crate::chunk_rows::{Row, is_row};
 use crate::closers::Tail;
 use crate::event::{Envelope, Event, check_seed_envelope};
@@ -125,9 +127,19 @@ impl Session {
 
     /// The text of the first `user/message` by a user, at most [`FIRST_PROMPT_CHARACTERS_MAX`] characters.
     pub fn first_prompt(&self) -> Option<String> {
+        self.first_prompt_in(0..self.next_seq())
+    }
+
+    /// Like [`Session::first_prompt`], looked for only among the events of these seqs.
+    pub fn first_prompt_in(&self, seqs: Range<u64>) -> Option<String> {
+        let from = self
+            .log
+            .position(seqs.start)
+            .unwrap_or(self.log.record_count());
         let messages = self
             .log
-            .records_from(0)
+            .records_from(from)
+            .take_while(|line| line.first_seq < seqs.end)
             .filter(|line| line.kind == Kind::Message);
         let text = messages
             .filter_map(|line| prompt_text(&read_line(line.text)?))

@@ -20,6 +20,7 @@ use crate::fault;
 use crate::files::{Handle, Mode};
 use crate::lease::{HOLDER_BYTES_MAX, Lease, STATE_BYTES, checked_holder, directory_of, number_of};
 use crate::lines;
+use crate::paths;
 use crate::root::Root;
 
 /// How often a lease is tried when others are quicker.
@@ -204,16 +205,28 @@ impl Root {
         Ok(Some(Lease::parse(number, &String::from_utf8_lossy(&bytes))))
     }
 
-    // Whether the lease is taken; not when somebody was quicker.
+    // Whether the lease is taken; not when somebody was quicker. It appears with its holder in it: after a crash between
+    // the two nobody could tell whose it is, and everybody would have to wait for its silence.
     fn take(&self, directory: &str, taken: &Lease, previous: Option<&Lease>) -> Result<bool> {
         let relative = format!("{directory}/{}", taken.number);
-        let Some(mut file) = self.open_new_lease(directory, &relative)? else {
+        let writer = paths::hash_hex(taken.holder.as_bytes(), 16);
+        let temporary = format!("{relative}.{writer}.tmp");
+        let Some(mut file) = self.open_new_lease(directory, &temporary)? else {
+            // what an earlier try of this holder left would be in the way of the next one
+            self.discard(&temporary);
             return Ok(false);
         };
         let text = format!("{}{}\n", taken.state(), taken.holder);
-        if let Err(error) = file.write(text.as_bytes()) {
-            self.discard(&relative);
-            return Err(fault::of_files("write", &relative, &error));
+        let written = file.write(text.as_bytes());
+        let made = written.and_then(|()| {
+            self.files
+                .link(&self.path(&temporary), &self.path(&relative))
+        });
+        self.discard(&temporary);
+        match made {
+            Ok(()) => {}
+            Err(error) if is_lost(error.kind()) => return Ok(false),
+            Err(error) => return Err(fault::of_files("write", &relative, &error)),
         }
         if self.is_successor(directory, taken, previous)? {
             return Ok(true);
@@ -222,7 +235,7 @@ impl Root {
         Ok(false)
     }
 
-    // None when the number is taken already, or its directory is being removed.
+    // None when the name is taken already, or its directory is being removed.
     fn open_new_lease(&self, directory: &str, relative: &str) -> Result<Option<Box<dyn Handle>>> {
         let path = self.path(relative);
         let opened = match self.files.open(&path, Mode::New) {
@@ -270,10 +283,19 @@ impl Root {
                 self.write_state(directory, taken.number, &taken.state())?;
             }
         }
-        for number in self.numbers(directory)? {
-            if number < taken.number {
-                self.discard(&format!("{directory}/{number}"));
-            }
+        let mut passed: Vec<(u64, String)> = Vec::new();
+        for (name, _) in self.names(directory)? {
+            // temporary files of contenders that died go with the numbers they were for
+            let number = name.split('.').next().and_then(|text| text.parse().ok());
+            passed.extend(
+                number
+                    .filter(|number| *number < taken.number)
+                    .map(|number| (number, name)),
+            );
+        }
+        passed.sort_unstable();
+        for (_, name) in passed {
+            self.discard(&format!("{directory}/{name}"));
         }
         let token = taken.token();
         let held = Held {

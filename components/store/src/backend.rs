@@ -65,6 +65,11 @@ impl<P: Persistence> Backend<P> {
         Ok((info, Medium::Other))
     }
 
+    /// Whether these are the settings that the backend has.
+    pub(crate) fn has_settings(&self, settings: Option<&Settings>) -> bool {
+        self.settings.as_ref() == settings
+    }
+
     /// What the backend promised, if there is one.
     pub(crate) fn info(&self) -> Option<&BackendInfo> {
         self.info.as_ref()

@@ -111,9 +111,10 @@ fn drain<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, least: Least
             backend.create(&session_header(live.session.header()), &token, &batch)
         };
         let Err(error) = sent else {
+            let from = live.cursor;
             live.is_stored = true;
             live.cursor = batch.first_seq + batch.count;
-            note_first_prompt(backend, live, &batch);
+            note_first_prompt(backend, live, from);
             continue;
         };
         if error.code == ErrorCode::Busy {
@@ -125,10 +126,17 @@ fn drain<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, least: Least
             error.code,
             ErrorCode::AlreadyExists | ErrorCode::SeqConflict | ErrorCode::Corrupt
         );
+        let from = live.cursor;
         if has_adopted || !is_elsewhere || !adopt(backend, live, &token)? {
+            if is_elsewhere && !live.is_stored {
+                // the log is somebody else's, and so is the right to write it; the error of the call says more
+                let _ = backend.release(live.id(), &token);
+                live.token = None;
+            }
             return Err(error);
         }
         has_adopted = true;
+        note_first_prompt(backend, live, from);
     }
     Ok(())
 }
@@ -161,16 +169,13 @@ fn next_batch(live: &Live, info: &BackendInfo) -> Batch {
     }
 }
 
-/// Write the first prompt into the summary, once; failing to do so fails nothing.
-fn note_first_prompt<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, stored: &Batch) {
-    // looking through the log is worth it only where the batch may hold the first message
-    let has_message = ["user/message", "user\\/message"]
-        .iter()
-        .any(|name| stored.lines.contains(name));
-    if !live.prompt_is_due || !has_message {
+/// Write the first prompt into the summary, once, when the events from `from` on are stored; failing to do so fails
+/// nothing.
+fn note_first_prompt<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, from: u64) {
+    if !live.prompt_is_due {
         return;
     }
-    let Some(first_prompt) = live.session.first_prompt() else {
+    let Some(first_prompt) = live.session.first_prompt_in(from..live.cursor) else {
         return;
     };
     live.prompt_is_due = false;

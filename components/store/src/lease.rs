@@ -132,6 +132,20 @@ impl<P: Persistence, O: Observer> Store<P, O> {
         lost.or(failed).map_or(Ok(()), Err)
     }
 
+    /// Give back every lease, before another medium takes the place of this one: later nobody could. A session that
+    /// goes on here all the same takes its lease again at its next write.
+    pub(crate) fn release_all(&mut self) {
+        for slot in self.slots.values_mut() {
+            let Slot::Live(live) = slot else { continue };
+            if live.access == Access::Write
+                && let Some(token) = live.token.take()
+            {
+                // a lease that stays behind goes to the next writer once it was silent for long enough
+                let _ = self.backend.release(live.id(), &token);
+            }
+        }
+    }
+
     /// What the host found out about the holder that a `busy` named; used by the next acquire for this session only.
     ///
     /// # Errors

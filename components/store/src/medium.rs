@@ -9,7 +9,7 @@ use annals_sdk::types::{ErrorCode, Page};
 use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
-use crate::convert::{core_header, error, session_header};
+use crate::convert::{core_header, error};
 use crate::live::Live;
 
 /// How much of a log is asked for at a time.
@@ -89,8 +89,7 @@ pub(crate) fn adopt<P: Persistence>(
             Err(error) if error.code == ErrorCode::NotFound => return Ok(false),
             page => page?,
         };
-        let is_first = cursor == 0;
-        if is_first && page.header.as_ref() != Some(&session_header(live.session.header())) {
+        if cursor == 0 && !has_header(&page, live.session.header()) {
             return Ok(false);
         }
         if !prefix.takes(&page) {
@@ -111,6 +110,13 @@ pub(crate) fn adopt<P: Persistence>(
     live.is_stored = true;
     live.cursor = next_seq;
     Ok(true)
+}
+
+/// Whether a first page has that header. Lines are compared: further members may come back without the whitespace that
+/// they were given with.
+fn has_header(page: &Page, header: &Header) -> bool {
+    let stored = page.header.clone().map(core_header);
+    stored.is_some_and(|stored| stored.line() == header.line())
 }
 
 /// The stored records, as far as they were read, against ours.

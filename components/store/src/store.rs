@@ -68,6 +68,9 @@ impl<P: Persistence, O: Observer> Store<P, O> {
                 format!("out-of-band type {given:?} is not known; the list is empty today");
             return Err(Error::new(ErrorCode::Invalid, "out-of-band-types", message));
         }
+        if !self.backend.has_settings(backend.as_ref()) {
+            self.release_all();
+        }
         let (info, medium) = self.backend.configure(holder, backend)?;
         if medium == Medium::Other {
             for slot in self.slots.values_mut() {

@@ -22,6 +22,11 @@ impl<'a> Row<'a> {
 
     /// Appends its events to `out`, one line each, in their usual spelling.
     pub fn expand(&self, out: &mut String) {
+        self.expand_part(0, usize::MAX, out);
+    }
+
+    /// Like [`Row::expand`], without the first `skip` events and only until `out` has `bytes_max` bytes.
+    pub fn expand_part(&self, skip: u64, bytes_max: usize, out: &mut String) {
         let mut middle = format!(
             ",\"data\":{{\"turn\":{},\"step\":{},\"chunk\":{{\"type\":\"{}\",\"index\":{}",
             self.shared.turn.text(),
@@ -38,14 +43,19 @@ impl<'a> Row<'a> {
         let mut dt = self.dt.elements();
         let (mut seq, mut time_ms) = (self.seq0, self.time0_ms);
         for text in self.texts.elements() {
-            // Writing to a string cannot fail.
-            let _ = write!(
-                out,
-                "{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":{time_ms}"
-            );
-            out.push_str(&middle);
-            out.push_str(text.text());
-            out.push_str("}}}\n");
+            if seq >= self.seq0 + skip {
+                // Writing to a string cannot fail.
+                let _ = write!(
+                    out,
+                    "{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":{time_ms}"
+                );
+                out.push_str(&middle);
+                out.push_str(text.text());
+                out.push_str("}}}\n");
+                if out.len() >= bytes_max {
+                    return;
+                }
+            }
             seq += 1;
             time_ms += dt.next().and_then(Value::as_safe_integer).unwrap_or(0);
         }

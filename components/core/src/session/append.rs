@@ -1,6 +1,7 @@
 //! Taking in new events: all lines of a call or none.
 
 use super::{Session, split_lines};
+use crate::chunk_rows::is_row;
 use crate::event::{Envelope, Event, check_appended};
 use crate::fault::{Fault, Reason};
 use crate::header::SAFE_INTEGER_MAX;
@@ -83,6 +84,13 @@ impl Session {
             .ok_or_else(|| envelope("an event to append has no type"))?;
         if event_type.as_text().is_none() {
             return Err(envelope("the type of an event must be a string"));
+        }
+        if is_row(&draft) {
+            // what is stored under such a type is read back as a row, and this would be a malformed one
+            return Err(envelope(&format!(
+                "type {} is that of packed rows; append the events one by one under another",
+                event_type.text()
+            )));
         }
         check_seq(draft.seq, self.log.next_seq())?;
         let time_ms = draft

@@ -105,9 +105,7 @@ impl Session {
         let mut next = start;
         let position = self.log.position(start).unwrap_or(self.log.record_count());
         for record in self.log.records_from(position) {
-            let expanded = expand(&record)?;
-            let skip = usize::try_from(next - record.first_seq).unwrap_or(usize::MAX);
-            for line in split_lines(&expanded).skip(skip) {
+            for line in split_lines(&expand(&record, next - record.first_seq, bytes_max)?) {
                 if !fits(&lines, line, bytes_max) {
                     return Ok(EventsPage {
                         lines,
@@ -117,6 +115,12 @@ impl Session {
                 lines.push_str(line);
                 lines.push('\n');
                 next += 1;
+            }
+            if next < record.first_seq + record.count {
+                return Ok(EventsPage {
+                    lines,
+                    next: Some(next),
+                });
             }
         }
         Ok(EventsPage { lines, next: None })
@@ -201,7 +205,8 @@ impl Session {
     }
 }
 
-fn expand<'a>(line: &Line<'a>) -> Result<Cow<'a, str>, Fault> {
+/// The events of a line without the first `skip` ones, and of a row no more than fill a page.
+fn expand<'a>(line: &Line<'a>, skip: u64, bytes_max: u32) -> Result<Cow<'a, str>, Fault> {
     if line.kind != Kind::Row {
         return Ok(Cow::Borrowed(line.text));
     }
@@ -209,7 +214,7 @@ fn expand<'a>(line: &Line<'a>) -> Result<Cow<'a, str>, Fault> {
         record::Line::Event(_) => Ok(Cow::Borrowed(line.text)),
         record::Line::Row(row) => {
             let mut out = String::new();
-            row.expand(&mut out);
+            row.expand_part(skip, bytes_max as usize, &mut out);
             Ok(Cow::Owned(out))
         }
     }

@@ -66,6 +66,15 @@ fn what_loading_refuses_is_refused_at_append() {
             r#"{"type":"turn/end","data":{"reason":{"kind":"aborted","reason":"user"}}}"#,
             Reason::SeedLegacyAborted,
         ),
+        // A stored line of such a type is a packed row, and no event is one.
+        (
+            r#"{"type":"text-chunks","data":{}}"#,
+            Reason::AppendEnvelopeInvalid,
+        ),
+        (
+            r#"{"type":"tool\u002dcall-chunks","data":{}}"#,
+            Reason::AppendEnvelopeInvalid,
+        ),
     ];
     for (line, reason) in cases {
         let mut session = seeded("");
@@ -294,6 +303,26 @@ fn pages_are_bounded_and_whole() {
     assert_eq!(stored.lines, format!("{row}\n"));
 }
 
+/// A row can stand for far more bytes than it has: a page of it takes the time and memory of a page.
+#[test]
+fn a_page_of_a_long_row_expands_no_more_than_it_shows() {
+    let count = 300_000;
+    let row = format!(
+        r#"{{"type":"text-chunks","seq0":0,"time0":1,"data":{{"turn":1,"step":1,"index":0,"dt":[{}],"texts":[{}]}}}}"#,
+        vec!["1"; count - 1].join(","),
+        vec!["\"\""; count].join(",")
+    );
+    let session = seeded(&row);
+    let all = session.events(0, u32::MAX).unwrap().lines;
+    for start in [0, 1, 150_000, 299_999] {
+        let page = session.events(start, 1000).unwrap();
+        let whole = all.lines().nth(start as usize).unwrap();
+        assert_eq!(page.lines.lines().next(), Some(whole));
+        assert!(page.lines.capacity() < 4096, "{}", page.lines.capacity());
+        assert!(page.next.is_none_or(|next| next > start && next < start + 20));
+    }
+}
+
 #[test]
 fn a_fork_takes_whole_turns() {
     let mut session = Session::new(header()).unwrap();
@@ -337,6 +366,13 @@ fn the_first_prompt_is_cut_at_200_characters() {
         );
         session.append(&line, 1).unwrap();
         assert_eq!(session.first_prompt().unwrap().chars().count(), expected);
+    }
+    let mut later = session.clone();
+    let line = r#"{"type":"user/message","data":{"content":"p","source":{"kind":"user"}},"surfaceOp":"append"}"#;
+    later.append(&format!("{line}\n{line}\n"), 1).unwrap();
+    let seqs = [(0..0, false), (0..1, true), (1..2, true), (2..9, false)];
+    for (seqs, is_there) in seqs {
+        assert_eq!(later.first_prompt_in(seqs).is_some(), is_there);
     }
     session.append("{\"type\":\"user/message\",\"data\":{\"content\":\"n\",\"source\":{\"kind\":\"plugin\"}},\"surfaceOp\":\"append\"}", 1).unwrap();
     assert_eq!(session.first_prompt(), None);

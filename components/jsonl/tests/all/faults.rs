@@ -172,3 +172,22 @@ fn a_fence_that_dies_is_made_up_for_by_the_next() {
         },
     );
 }
+
+// A process was killed between making its lease and writing its name into it: nobody could tell whose the lease was, and
+// the session stayed busy for everybody. A lease now appears with its holder in it.
+#[test]
+fn a_lease_that_is_there_names_its_holder() {
+    die_everywhere(
+        |stand| {
+            stand.stored("s", 1);
+        },
+        |backend| take_over(backend).map(drop),
+        |stand, _| {
+            let Err(busy) = stand.backend.acquire(Some("s"), HOLDER, None) else {
+                panic!("nobody held it");
+            };
+            let detail: serde_json::Value = serde_json::from_str(&busy.detail).unwrap();
+            assert!(detail["holder"].is_object(), "{detail}");
+        },
+    );
+}

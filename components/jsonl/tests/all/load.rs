@@ -129,3 +129,22 @@ fn a_log_that_names_another_session_is_found_by_its_place() {
         .unwrap();
     assert!(stand.backend.has("a").unwrap());
 }
+
+// Each line of a file in another encoding was a page of its own, and every page read a whole piece of the file.
+#[test]
+fn a_log_of_unreadable_lines_is_read_once() {
+    let mut stand = Stand::new();
+    stand.stored("s", 1);
+    let good = stand.text("_no-cwd/s.jsonl");
+    let bad = b"{\"caf\xe9\":1}\n".repeat(100_000);
+    stand.write("_no-cwd/s.jsonl", [good.as_bytes(), &bad, b"{}\n"].concat());
+    let files = Rc::new(Faulty::new(u64::MAX, Fate::Fail));
+    let bytes_read = Rc::clone(&files.bytes_read);
+    let mut backend = backend(stand.root.path(), files, &[]);
+    let pages = pages(&mut backend, "s", 64 << 10);
+    let raw: Vec<u8> = pages.iter().flat_map(|page| page.raw.clone().unwrap_or_default()).collect();
+    assert_eq!(raw, bad);
+    assert!(pages.iter().all(|page| page.raw.is_none() || page.lines.is_empty()));
+    assert_eq!(pages.last().unwrap().lines, "{}\n");
+    assert!(bytes_read.get() < 3 * bad.len() as u64, "{}", bytes_read.get());
+}

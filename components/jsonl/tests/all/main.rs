@@ -12,6 +12,7 @@ mod fold;
 mod lease;
 mod listing;
 mod load;
+mod meddling;
 mod paths;
 mod settings;
 mod summary;

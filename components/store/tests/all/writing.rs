@@ -1,6 +1,5 @@
 //! Write-behind: each event goes to the medium once, in order, whatever answers get lost.
 
-use annals_sdk::Persistence;
 use annals_sdk::types::{ErrorCode, SessionSummary};
 use annals_store::{CreateOptions, OpenMode};
 
@@ -96,6 +95,45 @@ fn a_log_that_is_not_ours_is_never_written_to() {
     );
     assert_eq!(medium.lines("a"), stored_turn(0, "theirs"));
     assert_eq!(store.next_seq(key), Some(3));
+    // nor is its writer kept out: the lease is not held for a log that can never be ours
+    let mut other = store_on(&medium);
+    other.open("a", OpenMode::Resume).unwrap();
+}
+
+// The answer to `create` was lost, and the stored header was taken for another session's: a backend gives further
+// members back without the whitespace they came with.
+#[test]
+fn a_header_is_ours_however_its_further_members_are_spelled() {
+    let (mut store, medium, _) = setting();
+    let extra = |text: &str| Some(text.to_owned());
+    for (id, given, kept) in [
+        ("a", extra("{ \"x\" : [1,\n2] }"), extra("{\"x\":[1, 2]}")),
+        ("b", extra("{}"), None),
+    ] {
+        let key = store
+            .create(
+                CreateOptions {
+                    extra: given,
+                    ..options(id)
+                },
+                1,
+            )
+            .unwrap();
+        store.append(key, &turn("hi"), 2).unwrap();
+        medium.fail("create", Failure::After, ErrorCode::Unavailable);
+        assert!(store.flush(key).is_err());
+        medium.0.borrow_mut().mangle = Some(Box::new(move |_, mut page| {
+            if let Some(header) = &mut page.header {
+                header.extra = kept.clone();
+            }
+            page
+        }));
+        store.flush(key).unwrap();
+        // and what an adopted log begins with is in its summary too
+        let listed = store.list(None, 9).unwrap().sessions;
+        let entry = listed.iter().find(|entry| entry.id == id).unwrap();
+        assert_eq!(entry.summary.first_prompt.as_deref(), Some("hi"));
+    }
 }
 
 #[test]
@@ -308,17 +346,35 @@ fn sessions_that_are_live_go_on_over_another_medium() {
     store.append(key, &turn("in memory"), 3).unwrap();
     store.flush(key).unwrap();
 
+    // others may write what this store has let go of
+    let mut other = store_on(&medium);
+    let (taken, _) = other.open("a", OpenMode::Resume).unwrap();
+    other.close(taken).unwrap();
+
     // the first one again: what is stored is a prefix, so only the rest follows
-    medium
-        .0
-        .borrow_mut()
-        .memory
-        .release(Some("a"), "1")
-        .unwrap();
     store.configure("{}", &[], Some(Vec::new())).unwrap();
     store.flush(key).unwrap();
     assert_eq!(
         medium.lines("a"),
         store.events(key, 0, u32::MAX).unwrap().lines
     );
+}
+
+#[test]
+fn a_failed_change_of_the_backend_leaves_sessions_as_they_were() {
+    let (mut store, medium, _) = setting();
+    let key = flushed(&mut store, "a", "hi");
+    let wrong = vec![("no-such-setting".to_owned(), "1".to_owned())];
+    assert_eq!(
+        label(store.configure("{}", &[], Some(wrong))),
+        "Invalid setting-invalid"
+    );
+    store.append(key, &turn("more"), 2).unwrap();
+    store.flush(key).unwrap();
+    assert_eq!(
+        medium.lines("a"),
+        store.events(key, 0, u32::MAX).unwrap().lines
+    );
+    let mut other = store_on(&medium);
+    assert_eq!(label(other.open("a", OpenMode::Resume)), "Busy lease-held");
 }
