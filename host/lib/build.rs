@@ -14,13 +14,11 @@ fn main() {
         || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/annals/bundle"),
         PathBuf::from,
     );
-    // Watching the files alone would rerun the script at every build while they do not exist.
-    let watched = if bundle.is_dir() {
-        bundle.clone()
-    } else {
-        nearest(&bundle)
-    };
-    println!("cargo::rerun-if-changed={}", watched.display());
+    // A path that does not exist would make the script run at every build; an empty directory is seen to fill.
+    if let Err(error) = fs::create_dir_all(&bundle) {
+        println!("cargo::error={} cannot be made: {error}", bundle.display());
+    }
+    println!("cargo::rerun-if-changed={}", bundle.display());
 
     let out = env::var_os("OUT_DIR").map(PathBuf::from);
     if let Some(out) = out {
@@ -34,18 +32,10 @@ fn main() {
     }
 }
 
-/// The closest directory that exists, so that the bundle's appearance is seen.
-fn nearest(path: &Path) -> PathBuf {
-    path.ancestors()
-        .find(|path| path.is_dir())
-        .map_or_else(|| PathBuf::from("."), Path::to_path_buf)
-}
-
 /// The statics, or none when a file is missing.
 fn generate(bundle: &Path) -> Option<String> {
     let file = |name: &str| {
         let path = bundle.join(name);
-        println!("cargo::rerun-if-changed={}", path.display());
         path.is_file()
             .then(|| format!("include_bytes!({:?})", path.display().to_string()))
     };

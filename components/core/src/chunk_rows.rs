@@ -19,6 +19,9 @@ use delta::Delta;
 /// The shortest run that becomes a row.
 pub const RUN_EVENTS_MIN: usize = 3;
 
+/// The longest run that becomes one row; a longer one becomes several. Whoever reads a page out of a row reads the row.
+pub const RUN_EVENTS_MAX: usize = 1 << 14;
+
 /// Packs the runs of `lines` (JSON Lines) into rows; every other line stays as it is. Each line of the result ends
 /// with a newline. Expanding the result gives the same bytes.
 ///
@@ -34,7 +37,8 @@ pub fn pack(lines: &str) -> Result<String, Fault> {
             push_line(line, &mut out);
             continue;
         };
-        if run.last().is_some_and(|last| !delta.follows(last)) {
+        let is_next = run.last().is_none_or(|last| delta.follows(last));
+        if !is_next || run.len() == RUN_EVENTS_MAX {
             write_run(&run, &mut out);
             run.clear();
         }

@@ -174,15 +174,6 @@ impl<'a> Value<'a> {
         self.as_text().is_some_and(|text| text.is(expected))
     }
 
-    /// `true` or `false`.
-    pub fn as_bool(self) -> Option<bool> {
-        match self.text {
-            "true" => Some(true),
-            "false" => Some(false),
-            _ => None,
-        }
-    }
-
     /// The double that a number stands for.
     pub fn as_f64(self) -> Option<f64> {
         match self.kind() {

@@ -166,7 +166,10 @@ impl Loader {
                 0,
             );
         }
-        self.byte += bytes.len() as u64 + u64::from(has_newline);
+        // what `at_byte` says is a backend's word
+        self.byte = self
+            .byte
+            .saturating_add(bytes.len() as u64 + u64::from(has_newline));
         self.line += u64::from(has_newline);
     }
 

@@ -50,6 +50,15 @@ impl Root {
         }
         self.save(&place, keep, end)?;
         self.check_lease(id, token)?;
+        let bytes = log
+            .bytes()
+            .map_err(|error| fault::of_reading(&relative, &error))?;
+        if bytes != end {
+            let message = format!(
+                "{relative:?} had {end} bytes and has {bytes}: others write into it; try again when they do not"
+            );
+            return Err(Error::new(ErrorCode::Other, "io-length", message));
+        }
         log.set_bytes(keep)
             .map_err(|error| fault::of_files("cut", &relative, &error))?;
         self.sync(log.as_mut(), &relative)?;

@@ -73,7 +73,11 @@ pub fn of_files(doing: &str, path: &str, error: &io::Error) -> Error {
         }
         _ => (ErrorCode::Other, "io-failed", ""),
     };
-    let message = format!("cannot {doing} {path:?}: {error}{cure}");
+    let shown = match path {
+        "" => "the root".to_owned(),
+        _ => format!("{path:?}"),
+    };
+    let message = format!("cannot {doing} {shown}: {error}{cure}");
     Error::new(code, reason, message).fact("path", path)
 }
 

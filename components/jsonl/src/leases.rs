@@ -75,12 +75,11 @@ impl Root {
         self.check_lease_in(&directory, id, token)?;
         let number = number_of(token).unwrap_or(0);
         let renewals = match self.held.get(&directory) {
-            Some(held) => held.renewals + 1,
-            None => {
-                self.lease(&directory, number)?
-                    .map_or(0, |lease| lease.renewals)
-                    + 1
-            }
+            Some(held) => held.renewals.wrapping_add(1),
+            None => self
+                .lease(&directory, number)?
+                .map_or(0, |lease| lease.renewals)
+                .wrapping_add(1),
         };
         self.write_state(&directory, number, &format!("{renewals:020}"))?;
         let held = Held {
@@ -186,6 +185,8 @@ impl Root {
         let mut numbers: Vec<u64> = names
             .iter()
             .filter_map(|(name, _)| name.parse().ok())
+            // one without a successor is no lease
+            .filter(|number| *number < u64::MAX)
             .collect();
         numbers.sort_unstable();
         Ok(numbers)

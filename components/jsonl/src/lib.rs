@@ -9,6 +9,7 @@
 pub mod files;
 pub mod paths;
 
+mod copy;
 mod cut;
 mod fault;
 mod lease;
@@ -144,7 +145,7 @@ fn info_of(settings: &Settings) -> BackendInfo {
         record_bytes_max: RECORD_BYTES_MAX,
         notes: vec![
             "a new log is written under a temporary name and published by a hard link".to_owned(),
-            format!("sync = {}", settings.sync.name()),
+            settings.sync.note().to_owned(),
         ],
     }
 }

@@ -126,10 +126,17 @@ fn page(mut bytes: Vec<u8>, at: u64, end: u64) -> Page {
         let lines = String::from_utf8_lossy(head.get(..start).unwrap_or_default());
         return lines_page(lines.into_owned(), at, end);
     }
-    let length = memchr::memchr(b'\n', &bytes).map_or(bytes.len(), |found| found + 1);
-    let mut line = bytes;
-    line.truncate(length);
-    raw_page(line, at, end)
+    // with the unreadable lines right after it: a page costs a read however little it holds
+    let mut length = 0;
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        if length > 0 && std::str::from_utf8(line).is_ok() {
+            break;
+        }
+        length += line.len();
+    }
+    let mut unreadable = bytes;
+    unreadable.truncate(length);
+    raw_page(unreadable, at, end)
 }
 
 fn lines_page(lines: String, at: u64, end: u64) -> Page {

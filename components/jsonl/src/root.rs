@@ -81,14 +81,7 @@ impl Root {
         match self.files.names(&self.path(relative)) {
             Ok(names) => Ok(names),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-            Err(error) => {
-                let shown = if relative.is_empty() {
-                    "the root"
-                } else {
-                    relative
-                };
-                Err(fault::of_reading(shown, &error))
-            }
+            Err(error) => Err(fault::of_reading(relative, &error)),
         }
     }
 
@@ -141,19 +134,26 @@ impl Root {
             .map_err(|error| fault::of_files("sync directory", shown, &error))
     }
 
-    /// Makes the root where it is missing.
+    /// Makes the root where it is missing, with the directories above it that are missing too.
     pub(crate) fn ensure_root(&self) -> Result<()> {
-        let root = &self.settings.root;
         if self.kind("")?.is_some() {
             return Ok(());
         }
-        self.make_directory("")?;
-        match (self.settings.sync, root.parent()) {
-            (Sync::Always, Some(parent)) if parent == Path::new("") => {
-                self.sync_directory_at(Path::new("."), "the root's parent")
+        // each new name is durable when the directory that holds it is, up to the first that was there before
+        let mut above: Vec<&Path> = Vec::new();
+        for directory in self.settings.root.ancestors().skip(1) {
+            let is_here = directory == Path::new("");
+            above.push(if is_here { Path::new(".") } else { directory });
+            if is_here || !matches!(self.files.kind(directory), Ok(None)) {
+                break;
             }
-            (Sync::Always, Some(parent)) => self.sync_directory_at(parent, "the root's parent"),
-            (Sync::Always, None) | (Sync::Flush | Sync::Never, _) => Ok(()),
+        }
+        self.make_directory("")?;
+        match self.settings.sync {
+            Sync::Always => above.into_iter().try_for_each(|directory| {
+                self.sync_directory_at(directory, "a directory above the root")
+            }),
+            Sync::Flush | Sync::Never => Ok(()),
         }
     }
 

@@ -4,14 +4,16 @@ use std::path::PathBuf;
 
 use annals_sdk::types::{Durability, Error, ErrorCode};
 
-/// When writes are made durable.
+/// When writes are made durable, and so what an ok promises. Only `always` waits for the medium; the other two write in
+/// the same way and differ in what callers may rely on, as `info.durability` says. Whatever is chosen, a copy that takes
+/// the place of stored bytes (a cut, a fence) and a delete are synced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sync {
-    /// Before every ok: survives power loss.
+    /// Content and names are synced before every ok: survives power loss.
     Always,
-    /// Handed to the operating system before every ok: survives the process.
+    /// Handed to the operating system before every ok: survives the process, not power loss.
     Flush,
-    /// Whenever the medium likes: nothing is promised.
+    /// Nothing is promised: for a medium, or a host of the component, that keeps writes to itself for a while.
     Never,
 }
 
@@ -25,12 +27,12 @@ impl Sync {
         }
     }
 
-    /// The value of the setting.
-    pub fn name(self) -> &'static str {
+    /// The promise for people.
+    pub fn note(self) -> &'static str {
         match self {
-            Sync::Always => "always",
-            Sync::Flush => "flush",
-            Sync::Never => "never",
+            Sync::Always => "sync = always: an ok survives power loss",
+            Sync::Flush => "sync = flush: an ok survives the process, not power loss",
+            Sync::Never => "sync = never: an ok promises nothing",
         }
     }
 }

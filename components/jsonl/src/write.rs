@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use annals_core::fault::Fault;
 use annals_core::header::Header;
 use annals_core::record::{Record, read_record};
 use annals_sdk::Result;
@@ -10,7 +11,7 @@ use annals_sdk::types::{Batch, Error, ErrorCode, SessionHeader};
 use crate::RECORD_BYTES_MAX;
 use crate::fault;
 use crate::files::{Handle, Kind, Mode};
-use crate::lines::{self, LastLine};
+use crate::lines::{self, HEADER_BYTES_MAX, LastLine};
 use crate::paths;
 use crate::place::Place;
 use crate::root::{End, Root};
@@ -28,6 +29,16 @@ impl Root {
         header.check().map_err(fault::of_log)?;
         let id = header.id.as_str();
         let name = paths::encode_id(id).map_err(fault::of_empty_id)?;
+        let line = format!("{}\n", header.line());
+        let length = line.len() as u64;
+        if length > HEADER_BYTES_MAX {
+            return Err(fault::of_limit(
+                "header-bytes-max",
+                "a header",
+                length,
+                HEADER_BYTES_MAX,
+            ));
+        }
         check_batch(id, first, 0, RECORD_BYTES_MAX)?;
         self.check_lease(id, token)?;
         if self.find(id)?.is_some() {
@@ -38,7 +49,7 @@ impl Root {
         let place = Place { bucket, name };
         let temporary = self.temporary(&place);
         let published = self
-            .write_new(&temporary, &format!("{}\n", header.line()), &first.lines)
+            .write_new(&temporary, &line, &first.lines)
             .and_then(|bytes| {
                 self.check_lease(id, token)?;
                 Ok((self.publish(&temporary, place, id)?, bytes))
@@ -46,7 +57,8 @@ impl Root {
         self.discard(&temporary);
         let (place, bytes) = published?;
         if let Err(error) = self.settle_names(&place) {
-            // neither header nor batch: the name may or may not survive, so it must go
+            // neither header nor batch: the name may or may not survive, so it must go, unless another writer has it now
+            self.check_lease(id, token)?;
             self.discard(&place.log());
             return Err(error);
         }
@@ -84,7 +96,7 @@ impl Root {
                 self.write_end(log.as_mut(), &relative, events.lines.as_bytes(), bytes)
             {
                 self.check_lease(id, token)?;
-                return Err(self.roll_back(log.as_mut(), before, error));
+                return Err(self.roll_back(log.as_mut(), &relative, before, &events.lines, error));
             }
             self.check_lease(id, token)?;
         }
@@ -106,49 +118,7 @@ impl Root {
         Ok((place, log))
     }
 
-    /// Puts a copy of the log in its place, so that a writer which still has the old one open writes where nobody
-    /// reads. Nothing to do where there is no log.
-    pub(crate) fn fence(&mut self, id: &str) -> Result<()> {
-        let Some(place) = self.find(id)? else {
-            return Ok(());
-        };
-        let (log, temporary) = (place.log(), self.temporary(&place));
-        let copied = self.copy(&log, 0, None, &temporary).and_then(|()| {
-            self.files
-                .rename(&self.path(&temporary), &self.path(&log))
-                .map_err(|error| fault::of_files("rename", &temporary, &error))
-        });
-        if copied.is_err() {
-            self.discard(&temporary);
-        }
-        copied?;
-        self.sync_directory(&place.bucket)
-    }
-
-    /// Copies the bytes of `from` that begin at `start` and end at `end` (none: where the file ends) to the new file
-    /// `to`, and syncs it.
-    pub(crate) fn copy(&self, from: &str, start: u64, end: Option<u64>, to: &str) -> Result<()> {
-        let mut source = self.open_to_read(from)?;
-        let mut target = self.open_to_write(to, Mode::New)?;
-        let mut at = start;
-        let mut bytes = Vec::new();
-        loop {
-            let left = end.map_or(u64::MAX, |end| end.saturating_sub(at));
-            let piece = lines::usize_of(left.min(ONE_WRITE_BYTES as u64));
-            bytes.clear();
-            let read = lines::read_more(source.as_mut(), at, piece, &mut bytes)
-                .map_err(|error| fault::of_reading(from, &error))?;
-            if read == 0 {
-                return self.sync(target.as_mut(), to);
-            }
-            target
-                .write(&bytes)
-                .map_err(|error| fault::of_files("write", to, &error))?;
-            at += read as u64;
-        }
-    }
-
-    fn ensure_bucket(&self, bucket: &str) -> Result<()> {
+    fn ensure_bucket(&mut self, bucket: &str) -> Result<()> {
         match self.kind(bucket)? {
             Some(Kind::Directory) => Ok(()),
             Some(Kind::File | Kind::Other) => {
@@ -160,6 +130,8 @@ impl Root {
                 ))
             }
             None => {
+                // somebody may have removed one that was durable
+                self.settled.remove(bucket);
                 self.ensure_root()?;
                 self.make_directory(bucket)
             }
@@ -230,18 +202,48 @@ impl Root {
         self.sync(log, relative)
     }
 
-    // After a failed write or sync the kernel may show what the medium does not have: the batch must go.
-    fn roll_back(&self, log: &mut dyn Handle, before: u64, error: Error) -> Error {
-        match log.set_bytes(before).and_then(|()| log.sync()) {
-            Ok(()) => error,
-            Err(also) => Error {
-                message: format!(
-                    "{}; taking the batch back failed too: {also}",
-                    error.message
-                ),
-                ..error
+    // After a failed write or sync the kernel may show what the medium does not have: the batch must go. Bytes that are
+    // not of the batch are somebody else's: then nothing goes, and the next append looks at what is there.
+    fn roll_back(
+        &self,
+        log: &mut dyn Handle,
+        relative: &str,
+        before: u64,
+        batch: &str,
+        error: Error,
+    ) -> Error {
+        let also = match self.ends_with_part_of(relative, before, batch.as_bytes()) {
+            Ok(true) => match log.set_bytes(before).and_then(|()| log.sync()) {
+                Ok(()) => return error,
+                Err(also) => format!("taking the batch back failed too: {also}"),
             },
+            Ok(false) => "the batch was not taken back, others write into the log".to_owned(),
+            Err(also) => format!("the batch was not taken back: {}", also.message),
+        };
+        Error {
+            message: format!("{}; {also}", error.message),
+            ..error
         }
+    }
+
+    fn ends_with_part_of(&self, relative: &str, before: u64, batch: &[u8]) -> Result<bool> {
+        let failed = |error| fault::of_reading(relative, &error);
+        let mut log = self.open_to_read(relative)?;
+        let written = log.bytes().map_err(failed)?.checked_sub(before);
+        let Some(part) = written.and_then(|written| batch.get(..lines::usize_of(written))) else {
+            return Ok(false);
+        };
+        let mut at = before;
+        let mut found = Vec::new();
+        for piece in part.chunks(ONE_WRITE_BYTES) {
+            found.clear();
+            lines::read_more(log.as_mut(), at, piece.len(), &mut found).map_err(failed)?;
+            if found != piece {
+                return Ok(false);
+            }
+            at += piece.len() as u64;
+        }
+        Ok(true)
     }
 
     fn end_of(&self, id: &str, relative: &str, bytes: u64) -> Result<End> {
@@ -249,7 +251,13 @@ impl Root {
         let last = lines::last_line(log.as_mut(), bytes, RECORD_BYTES_MAX)
             .map_err(|error| fault::of_reading(relative, &error))?;
         let damaged = |reason: &str, what: &str| {
-            let message = format!("the log of session {id:?} {what}; resume the session to cut it");
+            // what has no header cannot be resumed
+            let cure = if bytes == 0 {
+                "delete the session"
+            } else {
+                "resume the session to cut it"
+            };
+            let message = format!("the log of session {id:?} {what}; {cure}");
             Error::new(ErrorCode::Corrupt, reason, message).fact("path", relative)
         };
         match last {
@@ -324,10 +332,12 @@ pub(crate) fn check_batch(id: &str, batch: &Batch, next_seq: u64, bytes_max: u64
         ));
     }
     let mut lines = batch.lines.split_terminator('\n');
-    let first = read_end(lines.next()).map_err(fault::of_log)?;
+    let unreadable =
+        |fault: Fault| invalid(&format!("has a line that is no record: {}", fault.message));
+    let first = read_end(lines.next()).map_err(unreadable)?;
     let last = match lines.next_back() {
         None => first,
-        line => read_end(line).map_err(fault::of_log)?,
+        line => read_end(line).map_err(unreadable)?,
     };
     let end = (first.0, last.1);
     if end == (batch.first_seq, batch.first_seq + batch.count) {
@@ -337,7 +347,7 @@ pub(crate) fn check_batch(id: &str, batch: &Batch, next_seq: u64, bytes_max: u64
     }
 }
 
-fn read_end(line: Option<&str>) -> std::result::Result<(u64, u64), annals_core::fault::Fault> {
+fn read_end(line: Option<&str>) -> std::result::Result<(u64, u64), Fault> {
     let Record {
         first_seq, count, ..
     } = read_record(line.unwrap_or_default())?;

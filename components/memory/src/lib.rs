@@ -22,6 +22,9 @@ annals_sdk::export!(Memory);
 /// `delete` is recognised.
 const OFFSET_BITS: u32 = 40;
 
+/// The longest record that can be stored, in bytes, its newline included.
+pub const RECORD_BYTES_MAX: u64 = 1 << 30;
+
 /// Sessions in memory, gone with the process.
 #[derive(Default)]
 pub struct Memory {
@@ -90,7 +93,7 @@ impl Persistence for Memory {
             durability: Durability::None,
             wants_packed,
             lease: LeaseScope::Session,
-            record_bytes_max: u64::MAX,
+            record_bytes_max: RECORD_BYTES_MAX,
             notes: Vec::new(),
         })
     }
@@ -125,6 +128,7 @@ impl Persistence for Memory {
         if first.first_seq != 0 {
             return Err(Error::seq_conflict(&header.id, 0, first.first_seq));
         }
+        check_lines(&header.id, &first.lines, RECORD_BYTES_MAX)?;
         let stored = Stored {
             header: header.clone(),
             summary: SessionSummary {
@@ -146,6 +150,7 @@ impl Persistence for Memory {
         if events.first_seq != stored.next_seq {
             return Err(Error::seq_conflict(id, stored.next_seq, events.first_seq));
         }
+        check_lines(id, &events.lines, RECORD_BYTES_MAX)?;
         if events.count > 0 {
             stored.lines.push_str(&events.lines);
             stored.next_seq += events.count;
@@ -291,6 +296,25 @@ impl Stored {
     }
 }
 
+/// Whole lines, none longer than `bytes_max`.
+fn check_lines(id: &str, lines: &str, bytes_max: u64) -> Result<()> {
+    if !lines.is_empty() && !lines.ends_with('\n') {
+        let message = format!("the batch for session {id:?} does not end in a newline");
+        return Err(Error::new(ErrorCode::Invalid, "batch-invalid", message));
+    }
+    let longest = lines.split_inclusive('\n').map(str::len).max().unwrap_or(0) as u64;
+    if longest > bytes_max {
+        let message = format!(
+            "a record for session {id:?} has {longest} bytes, at most {bytes_max} are possible; split the event"
+        );
+        return Err(Error::new(ErrorCode::Limit, "limit-reached", message)
+            .fact("limit", "record-bytes-max")
+            .fact("max", bytes_max)
+            .fact("actual", longest));
+    }
+    Ok(())
+}
+
 fn bad_setting(name: &str, cure: &str) -> Error {
     let message = format!("the memory backend does not take setting {name:?} so: {cure}");
     Error::new(ErrorCode::Invalid, "setting-invalid", message).fact("setting", name)
@@ -299,4 +323,17 @@ fn bad_setting(name: &str, cure: &str) -> Error {
 fn bad_cursor() -> Error {
     let message = "no page or listing gave this cursor, or the log shrank since; begin again";
     Error::new(ErrorCode::Invalid, "cursor-invalid", message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_record_has_a_limit() {
+        assert!(check_lines("s", "123\n12\n", 4).is_ok());
+        let error = check_lines("s", "12\n123\n", 3).unwrap_err();
+        assert_eq!(error.code, ErrorCode::Limit);
+        assert!(error.detail.contains("\"actual\":4"), "{}", error.detail);
+    }
 }

@@ -3,7 +3,14 @@
 //! The types are those of `wit/annals.wit`, whose comments are the contract of every function here.
 //! Absent: any I/O, and any knowledge of turns, surfaces or messages.
 
-#[allow(unsafe_code, missing_docs, clippy::all, clippy::pedantic, clippy::indexing_slicing, clippy::unwrap_used)]
+#[allow(
+    unsafe_code,
+    missing_docs,
+    clippy::all,
+    clippy::pedantic,
+    clippy::indexing_slicing,
+    clippy::unwrap_used
+)]
 pub mod bindings {
     //! Generated from the WIT.
     wit_bindgen::generate!({
@@ -22,9 +29,7 @@ mod exported;
 pub use bindings::annals::session::types;
 pub use exported::{Exported, Hosted};
 
-use types::{
-    BackendInfo, Batch, Error, Eviction, Listing, Page, SessionHeader, SessionSummary,
-};
+use types::{BackendInfo, Batch, Error, Eviction, Listing, Page, SessionHeader, SessionSummary};
 
 /// What every call of the contract answers.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -34,8 +39,12 @@ pub trait Persistence {
     /// Name the settings and learn what the backend promises.
     fn configure(&mut self, settings: &[(String, String)]) -> Result<BackendInfo>;
     /// Take the writer's lease of one session, or with no id of the whole root, and get its token.
-    fn acquire(&mut self, id: Option<&str>, holder: &str, evict: Option<&Eviction>)
-    -> Result<String>;
+    fn acquire(
+        &mut self,
+        id: Option<&str>,
+        holder: &str,
+        evict: Option<&Eviction>,
+    ) -> Result<String>;
     /// Show that the holder of the token is alive.
     fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()>;
     /// Give the lease back.
@@ -76,7 +85,7 @@ macro_rules! export {
                 }
             }
             type Component = $crate::Exported<$backend>;
-            $crate::bindings::export_persistence!(Component with_types_in $crate::bindings);
+    $crate::bindings::export_persistence!(Component with_types_in $crate::bindings);
         };
     };
 }

@@ -4,7 +4,7 @@
 //! open sessions.
 
 use std::ops::ControlFlow;
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
+use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
@@ -14,6 +14,11 @@ use crate::records::{BackendInfo, ErrorCode};
 
 /// How often the leases of open sessions are renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How long either side looks for the other before it sleeps: waking a thread costs more than most calls do. The caller
+/// waits out a write and its sync.
+const CALLER_SPIN: Duration = Duration::from_micros(500);
+const WORKER_SPIN: Duration = Duration::from_micros(100);
 
 type Job = Box<dyn FnOnce(&mut Linked) -> ControlFlow<()> + Send>;
 
@@ -105,7 +110,10 @@ impl Actor {
         });
         let jobs = self.jobs.as_ref().ok_or_else(Error::ended)?;
         jobs.send(job).map_err(|_| Error::ended())?;
-        answer.recv().map_err(|_| Error::ended())?
+        match look(&answer, CALLER_SPIN) {
+            Some(result) => result,
+            None => answer.recv().map_err(|_| Error::ended())?,
+        }
     }
 }
 
@@ -124,7 +132,9 @@ impl Drop for Actor {
 fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
     let mut renewed = Instant::now();
     loop {
-        let next = if linked.needs_renewal() {
+        let next = if let Some(job) = look(inbox, WORKER_SPIN) {
+            Ok(job)
+        } else if linked.needs_renewal() {
             inbox.recv_timeout(RENEWAL_INTERVAL.saturating_sub(renewed.elapsed()))
         } else {
             inbox.recv().map_err(RecvTimeoutError::from)
@@ -146,5 +156,22 @@ fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
             linked.renew();
             renewed = Instant::now();
         }
+    }
+}
+
+/// What is there within `spin`; after that the caller sleeps.
+fn look<T>(inbox: &Receiver<T>, spin: Duration) -> Option<T> {
+    let started = Instant::now();
+    loop {
+        match inbox.try_recv() {
+            Ok(found) => return Some(found),
+            Err(TryRecvError::Disconnected) => return None,
+            Err(TryRecvError::Empty) => {}
+        }
+        if started.elapsed() >= spin {
+            return None;
+        }
+        // Lets the other side run where there is one processor for both.
+        thread::yield_now();
     }
 }

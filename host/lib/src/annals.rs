@@ -18,8 +18,8 @@ const LISTING_COUNT: u32 = 1000;
 
 /// Sessions of one backend. A clone is another handle to the same.
 ///
-/// Dropping the last handle, those of its sessions included, closes every live session and ignores errors;
-/// [`Annals::shutdown`] reports them.
+/// Dropping the last handle, those of its sessions included, ends everything and ignores errors; [`Annals::shutdown`]
+/// reports them.
 #[derive(Clone)]
 pub struct Annals {
     shared: Arc<Shared>,

@@ -123,7 +123,8 @@ pub(crate) fn uses_files(component: &Component) -> bool {
 
 /// A component asks for something that is never granted.
 pub(crate) fn import_missing(name: &str, error: &wasmtime::Error) -> Error {
-    let cause = first_line(error);
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let cause = causes.join(": ").replace('\n', " ");
     let message =
         format!("{name} cannot be linked: {cause}; a backend gets files of one root and no more");
     invalid("component-import-missing", message, name)
@@ -147,4 +148,21 @@ fn invalid(reason: &str, message: String, component: &str) -> Error {
         message,
         &[("component", component)],
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Trust;
+
+    /// Machine code that does not fit this engine stands for that of another processor.
+    #[test]
+    fn foreign_machine_code_is_compiled_again() {
+        let jsonl = bundle::backend("jsonl").unwrap();
+        let engine = engine::new(Trust::Full).unwrap();
+        assert!(engine::load(&engine, &jsonl.alone).is_err());
+        let bytes = || Ok(Cow::Borrowed(jsonl.wasm));
+        let component = compile(&engine, Some(&jsonl.alone), bytes, "jsonl").unwrap();
+        assert!(uses_files(&component));
+    }
 }

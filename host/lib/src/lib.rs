@@ -43,3 +43,8 @@ pub use records::{
     Surface,
 };
 pub use session::Session;
+
+/// The README's example, so that it is compiled and run with the other examples.
+#[cfg(doctest)]
+#[doc = include_str!("../../../README.md")]
+pub struct Readme;

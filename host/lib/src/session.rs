@@ -13,8 +13,7 @@ const HISTORY_BYTES: u32 = 1 << 20;
 
 /// A live session. A clone is another handle to the same.
 ///
-/// Dropping a handle neither flushes nor closes; [`Session::close`] does both, as does shutting the
-/// [`Annals`](crate::Annals) down.
+/// Dropping the last handle closes the session and ignores errors; [`Session::close`] reports them.
 #[derive(Clone)]
 pub struct Session {
     handle: Arc<Handle>,

@@ -98,10 +98,7 @@ fn release_binary(name: &str) -> PathBuf {
 
 /// Adds the wasm targets that are missing. Without rustup they have to be there already, and cargo says so if not.
 fn add_targets() -> Result<()> {
-    let Ok(listed) = Command::new("rustup")
-        .args(["target", "list", "--installed"])
-        .output()
-    else {
+    let Ok(listed) = rustup(&["target", "list", "--installed"]).output() else {
         return Ok(());
     };
     let installed = String::from_utf8_lossy(&listed.stdout);
@@ -110,9 +107,16 @@ fn add_targets() -> Result<()> {
             continue;
         }
         println!("adding the target {target} with rustup");
-        run_command(Command::new("rustup").args(["target", "add", target]))?;
+        run_command(&mut rustup(&["target", "add", target]))?;
     }
     Ok(())
+}
+
+/// In the workspace, whose toolchain file decides what is asked for.
+fn rustup(arguments: &[&str]) -> Command {
+    let mut command = Command::new("rustup");
+    command.args(arguments).current_dir(workspace());
+    command
 }
 
 fn build_components(target: &str) -> Result<()> {

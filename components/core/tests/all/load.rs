@@ -155,3 +155,19 @@ fn a_broken_rule_is_refused_and_never_cut() {
     assert_eq!(fault.reason.label(), "seed-not-json");
     assert_eq!(fault.number_of("line"), Some(4));
 }
+
+// A backend said that its lines begin at the end of all numbers.
+#[test]
+fn a_place_that_a_backend_made_up_is_no_trap() {
+    let mut loader = Loader::new(
+        Header {
+            id: "s".into(),
+            ..Header::default()
+        },
+        0,
+    );
+    loader.lines("oops\n", Some(u64::MAX));
+    loader.raw(b"oops", Some(u64::MAX - 1));
+    let cut = loader.finish().unwrap().cut.unwrap();
+    assert_eq!((cut.keep_events, cut.events), (0, 0));
+}

@@ -1,4 +1,4 @@
-use annals_core::chunk_rows::{Row, expand_row, pack, unpack};
+use annals_core::chunk_rows::{RUN_EVENTS_MAX, Row, expand_row, pack, unpack};
 use annals_core::fault::Reason;
 use annals_core::json::Value;
 use annals_core::record::{Record, read_record};
@@ -181,5 +181,26 @@ proptest! {
         prop_assert!(packed.len() <= lines.len());
         prop_assert_eq!(unpack(&packed).unwrap(), lines);
         prop_assert_eq!(pack(&packed).unwrap(), packed);
+    }
+}
+
+// A whole stream became one row of megabytes, and each page of events read all of it.
+#[test]
+fn a_row_stands_for_a_limited_number_of_events() {
+    let delta = |seq: usize| {
+        format!(
+            "{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":1,\"data\":{{\"turn\":1,\"step\":1,\"chunk\":{{\"type\":\"text-delta\",\"index\":0,\"text\":\"a\"}}}}}}\n"
+        )
+    };
+    for (events, records) in [
+        (RUN_EVENTS_MAX, 1),
+        (RUN_EVENTS_MAX + 1, 2),
+        (RUN_EVENTS_MAX + 3, 2),
+        (2 * RUN_EVENTS_MAX + 1, 3),
+    ] {
+        let lines: String = (0..events).map(delta).collect();
+        let packed = pack(&lines).unwrap();
+        assert_eq!(packed.lines().count(), records);
+        assert!(unpack(&packed).unwrap() == lines);
     }
 }

@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 
 use crate::vectors::{cases, label, lines, same};
 
-
 fn header() -> Header {
     Header {
         id: "s".into(),
@@ -319,7 +318,10 @@ fn a_page_of_a_long_row_expands_no_more_than_it_shows() {
         let whole = all.lines().nth(start as usize).unwrap();
         assert_eq!(page.lines.lines().next(), Some(whole));
         assert!(page.lines.capacity() < 4096, "{}", page.lines.capacity());
-        assert!(page.next.is_none_or(|next| next > start && next < start + 20));
+        assert!(
+            page.next
+                .is_none_or(|next| next > start && next < start + 20)
+        );
     }
 }
 

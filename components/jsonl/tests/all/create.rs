@@ -79,7 +79,11 @@ fn what_breaks_a_rule_stores_nothing() {
     };
     let result = stand.backend.create(&header("s"), &token, &other);
     refused(result, ErrorCode::Invalid, "batch-invalid");
-    for line in ["no json\n", "{\"seq\":\"0\"}\n", "{\"type\":\"text-chunks\",\"seq\":0}\n"] {
+    for line in [
+        "no json\n",
+        "{\"seq\":\"0\"}\n",
+        "{\"type\":\"text-chunks\",\"seq\":0}\n",
+    ] {
         let unreadable = Batch {
             lines: line.to_owned(),
             ..batch(0, 1)
@@ -92,7 +96,11 @@ fn what_breaks_a_rule_stores_nothing() {
     long.extra = Some(format!("{{\"x\":\"{}\"}}", "x".repeat(16 << 20)));
     let result = stand.backend.create(&long, &token, &batch(0, 1));
     let error = refused(result, ErrorCode::Limit, "limit-reached");
-    assert!(error.detail.contains("header-bytes-max"), "{}", error.detail);
+    assert!(
+        error.detail.contains("header-bytes-max"),
+        "{}",
+        error.detail
+    );
     let result = stand.backend.create(&header("s"), "1.x", &batch(0, 1));
     refused(result, ErrorCode::Busy, "lease-lost");
     assert!(stand.files().is_empty());

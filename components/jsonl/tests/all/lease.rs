@@ -269,3 +269,24 @@ fn a_holder_is_a_small_object() {
         "empty-path-segment",
     );
 }
+
+// Whoever may write into the root can leave any number there: the next one after the last overflowed.
+#[test]
+fn numbers_at_the_end_of_all_numbers_are_no_trap() {
+    let mut stand = Stand::new();
+    let token = stand.stored("s", 1);
+    let last = format!("_leases/s.lease/{}", u64::MAX);
+    stand.write(&last, "");
+    stand.backend.renew(Some("s"), &token).unwrap();
+    let mut other = stand.other();
+    let error = refused(
+        other.acquire(Some("s"), OTHER, None),
+        ErrorCode::Busy,
+        "lease-held",
+    );
+    assert!(error.detail.contains(&token), "{}", error.detail);
+    let mine = stand.text("_leases/s.lease/1");
+    let (_, rest) = mine.split_at(20);
+    stand.write("_leases/s.lease/1", format!("{}{rest}", u64::MAX));
+    other.renew(Some("s"), &token).unwrap();
+}

@@ -131,7 +131,11 @@ fn nothing_is_cut_that_was_not_saved() {
     let mut meddled = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
     let result = meddled.truncate("s", &token, 2);
     refused(result, ErrorCode::Other, "io-length");
-    assert!(stand.text("_no-cwd/s.jsonl").ends_with("torn\n{\"foreign\":1}\n"));
+    assert!(
+        stand
+            .text("_no-cwd/s.jsonl")
+            .ends_with("torn\n{\"foreign\":1}\n")
+    );
     // once they leave it alone
     stand.backend.truncate("s", &token, 2).unwrap();
     assert_eq!(stand.text("_no-cwd/s.jsonl"), good);
@@ -177,7 +181,10 @@ fn copies_of_stored_bytes_are_synced_whatever_sync_says() {
         backend.truncate("s", &token, 2).unwrap();
         let synced = synced.take();
         let at = |what: &str| synced.iter().position(|done| done == what);
-        assert!(at("sync tmp").is_some() && at("sync tmp") < at("link torn"), "{synced:?}");
+        assert!(
+            at("sync tmp").is_some() && at("sync tmp") < at("link torn"),
+            "{synced:?}"
+        );
     }
 }
 
@@ -203,5 +210,25 @@ fn every_new_directory_above_the_root_is_durable() {
             .iter()
             .any(|path| path.components().eq(above.components()));
         assert!(is_synced, "{above:?} {synced:?}");
+    }
+}
+
+#[test]
+fn a_bucket_made_again_is_durable_again() {
+    let root = tempfile::tempdir().unwrap();
+    let synced: Rc<RefCell<Vec<PathBuf>>> = Rc::default();
+    let seen = Rc::clone(&synced);
+    let hook: Hook = Rc::new(move |operation, path| {
+        if operation == "sync directory" {
+            seen.borrow_mut().push(path.to_owned());
+        }
+        Ok(())
+    });
+    let mut backend = backend(root.path(), Rc::new(Watched(hook)), &[]);
+    for id in ["s", "t"] {
+        let token = backend.acquire(Some(id), "{}", None).unwrap();
+        backend.create(&header(id), &token, &batch(0, 1)).unwrap();
+        assert!(synced.take().iter().any(|path| path == root.path()), "{id}");
+        fs::remove_dir_all(root.path().join("_no-cwd")).unwrap();
     }
 }

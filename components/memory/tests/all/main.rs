@@ -302,3 +302,27 @@ fn a_summary_changes_field_by_field() {
         "NotFound session-not-found"
     );
 }
+
+// PI#8843: one event with 100 MB of base64. The limit leaves room for it, and the store may count on it.
+#[test]
+fn an_event_of_a_hundred_megabytes_is_stored() {
+    let mut memory = Memory::default();
+    let info = memory.configure(&[]).unwrap();
+    assert_eq!(info.record_bytes_max, 1 << 30);
+    let token = stored(&mut memory, "s", 0);
+    let line = event(0).replace("{}", &format!("\"{}\"", "A".repeat(100 << 20)));
+    let long = Batch {
+        lines: line.clone(),
+        ..events(0, 1)
+    };
+    memory.append("s", &token, &long).unwrap();
+    assert!(memory.load("s", 0, 1).unwrap().lines == line);
+    let torn = Batch {
+        lines: event(1).trim_end().to_owned(),
+        ..events(1, 1)
+    };
+    assert_eq!(
+        label(memory.append("s", &token, &torn)),
+        "Invalid batch-invalid"
+    );
+}

@@ -17,9 +17,10 @@ pub fn chapter(number: u32, title: &str) {
 pub fn events<'a>(lines: impl Iterator<Item = &'a String>) -> Outcome<()> {
     for line in lines {
         let event: Value = serde_json::from_str(line)?;
-        let event_type = event["type"].as_str().unwrap_or_default();
-        let seq = event["seq"].to_string();
-        let line = format!("    {seq:>3}  {event_type:<18} {}", gist(&event["data"]));
+        let event_type = text_at(&event, "/type");
+        let seq = event.pointer("/seq").map(Value::to_string).unwrap_or_default();
+        let data = event.pointer("/data").unwrap_or(&Value::Null);
+        let line = format!("    {seq:>3}  {event_type:<18} {}", gist(data));
         println!("{}", line.trim_end());
     }
     Ok(())
@@ -30,7 +31,7 @@ pub fn history(messages: &str) -> Outcome<()> {
         let message: Value = serde_json::from_str(line)?;
         println!(
             "    {:<9}  {}",
-            message["role"].as_str().unwrap_or_default(),
+            text_at(&message, "/role"),
             gist(&message)
         );
     }
@@ -40,8 +41,9 @@ pub fn history(messages: &str) -> Outcome<()> {
 pub fn first_turn_end(lines: &[String]) -> Outcome<u64> {
     for line in lines {
         let event: Value = serde_json::from_str(line)?;
-        if event["type"] == "turn/end" {
-            return Ok(event["seq"].as_u64().ok_or("an event without seq")?);
+        if text_at(&event, "/type") == "turn/end" {
+            let seq = event.pointer("/seq").and_then(Value::as_u64);
+            return Ok(seq.ok_or("an event without seq")?);
         }
     }
     Err("no turn has ended".into())
@@ -68,43 +70,35 @@ pub fn places(root: &Path, id: &str) {
 
 /// The text of an event or a message in one line.
 fn gist(value: &Value) -> String {
-    let blocks = value["content"]
-        .as_array()
-        .map(Vec::as_slice)
-        .unwrap_or_default();
-    let mut parts: Vec<String> = blocks.iter().map(block).collect();
-    if value["callId"].is_string() && blocks.is_empty() {
-        parts.push(format!("{} starts", text_of(&value["callId"])));
+    let blocks = value.pointer("/content").and_then(Value::as_array);
+    let mut parts: Vec<String> = blocks.into_iter().flatten().map(block).collect();
+    let call = text_at(value, "/callId");
+    if parts.is_empty() && !call.is_empty() {
+        parts.push(format!("{call} starts"));
     }
-    if let Some(code) = value["error"]["code"].as_str() {
+    let code = text_at(value, "/error/code");
+    if !code.is_empty() {
         parts.insert(0, format!("[{code}]"));
     }
-    if value["reason"]["kind"].is_string() {
-        parts.push(text_of(&value["reason"]["kind"]));
-    }
+    parts.push(text_at(value, "/reason/kind").to_owned());
     let text = parts.join("  ");
     match text.char_indices().nth(TEXT_CHARS_MAX) {
         Some((end, _)) => format!("{}...", text.get(..end).unwrap_or_default()),
-        None => text,
+        None => text.trim_end().to_owned(),
     }
 }
 
 fn block(block: &Value) -> String {
-    match block["type"].as_str() {
-        Some("tool-call") => format!(
-            "calls {}: {}",
-            text_of(&block["id"]),
-            text_of(&block["arguments"])
-        ),
-        Some("tool-result") => format!(
-            "result of {}: {}",
-            text_of(&block["toolCallId"]),
-            gist(block)
-        ),
-        _ => text_of(&block["text"]),
+    match text_at(block, "/type") {
+        "tool-call" => {
+            let (id, arguments) = (text_at(block, "/id"), text_at(block, "/arguments"));
+            format!("calls {id}: {arguments}")
+        }
+        "tool-result" => format!("result of {}: {}", text_at(block, "/toolCallId"), gist(block)),
+        _ => text_at(block, "/text").to_owned(),
     }
 }
 
-fn text_of(value: &Value) -> String {
-    value.as_str().unwrap_or_default().to_owned()
+fn text_at<'a>(value: &'a Value, path: &str) -> &'a str {
+    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
 }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use wasmtime::Store;
 use wasmtime::component::ResourceTable;
 
-use super::{Data, linker, trapped};
+use super::{Data, Instance, linker, trapped};
 use crate::bindings::store::SessionStore;
 use crate::bundle;
 use crate::component::{self, Source};
@@ -15,13 +15,13 @@ use crate::error::Result;
 use crate::grants::Grants;
 use crate::observer::Observer;
 
-/// The instantiated component and the settings for its backend.
+/// The component of both.
 pub(super) fn link(
     source: &Source,
     grants: Grants,
     settings: Vec<(String, String)>,
     observer: Box<dyn Observer>,
-) -> Result<(Store<Data>, SessionStore, Vec<(String, String)>)> {
+) -> Result<Instance> {
     let engine = engine::new(Trust::Full).map_err(|error| trapped(&error))?;
     let precompiled = source.bundled.map(|bundled| &bundled.composed);
     let composed = || {
@@ -46,5 +46,9 @@ pub(super) fn link(
     let mut store = Store::new(&engine, data);
     let exports = SessionStore::instantiate(&mut store, &component, &linker)
         .map_err(|error| component::import_missing(&source.name, &error))?;
-    Ok((store, exports, settings))
+    Ok(Instance {
+        store,
+        exports,
+        settings,
+    })
 }

@@ -11,7 +11,7 @@ use wasmtime::component::{HasSelf, Linker, ResourceTable};
 use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder, Trap};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::{Data, granted, linker, trapped};
+use super::{Data, Instance, granted, linker, trapped};
 use crate::bindings::backend::exports::annals::session::persistence::Guest;
 use crate::bindings::backend::{SessionPersistence, SessionPersistencePre};
 use crate::bindings::store::SessionStore;
@@ -45,14 +45,14 @@ impl Default for Limits {
     }
 }
 
-/// The instantiated store component and the settings for its backend.
+/// The store component with a backend that its calls are forwarded to.
 pub(super) fn link(
     source: Source,
     grants: Grants,
     settings: Vec<(String, String)>,
     observer: Box<dyn Observer>,
     limits: Limits,
-) -> Result<(Store<Data>, SessionStore, Vec<(String, String)>)> {
+) -> Result<Instance> {
     let (backend, settings) = Backend::new(source, grants, settings, limits)?;
 
     let engine = engine::new(Trust::Full).map_err(|error| trapped(&error))?;
@@ -71,7 +71,11 @@ pub(super) fn link(
     let mut store = Store::new(&engine, data);
     let exports = SessionStore::instantiate(&mut store, &component, &linker)
         .map_err(|error| trapped(&error))?;
-    Ok((store, exports, settings))
+    Ok(Instance {
+        store,
+        exports,
+        settings,
+    })
 }
 
 /// What the wasmtime store of a backend holds.

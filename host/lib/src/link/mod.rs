@@ -45,6 +45,14 @@ pub(crate) struct Linked {
     lease: LeaseScope,
 }
 
+/// What linking gives: the store component, not configured yet.
+struct Instance {
+    store: Store<Data>,
+    exports: SessionStore,
+    /// For the backend.
+    settings: Vec<(String, String)>,
+}
+
 struct Live {
     handle: ResourceAny,
     is_closed: bool,
@@ -113,7 +121,11 @@ impl Linked {
             observer,
             limits,
         } = plan;
-        let (store, exports, settings) = match link {
+        let Instance {
+            store,
+            exports,
+            settings,
+        } = match link {
             Link::Static => composed::link(&source, grants, settings, observer)?,
             Link::Dynamic => dynamic::link(source, grants, settings, observer, limits)?,
         };
@@ -200,9 +212,10 @@ impl Linked {
         Ok(Entered { key, header })
     }
 
-    /// No handle points to the session any more. A live one stays, to be closed at the end.
+    /// No handle points to the session any more, so it is closed. One that cannot be stays live, to be closed at the
+    /// end.
     pub(crate) fn forget(&mut self, key: u64) {
-        if self.sessions.get(&key).is_some_and(|live| live.is_closed)
+        if self.close(key).is_ok()
             && let Some(live) = self.sessions.remove(&key)
         {
             // Fails only when the store has trapped, and then there is nothing to drop.
@@ -211,6 +224,9 @@ impl Linked {
     }
 
     pub(crate) fn close(&mut self, key: u64) -> Result<()> {
+        if self.live(key)?.is_closed {
+            return Ok(());
+        }
         self.ask_session(key, |session, data, handle| {
             session.call_close(data, handle)
         })?;

@@ -48,6 +48,18 @@ fn after_a_shutdown_every_handle_says_so() {
     assert_eq!(session.append(TURN).unwrap_err().reason, "store-shut-down");
 }
 
+#[test]
+fn a_session_without_handles_is_closed() {
+    let annals = memory();
+    let session = annals.create(CreateOptions::default()).unwrap();
+    session.append(TURN).unwrap();
+    let id = session.id().to_owned();
+    drop(session);
+    assert!(annals.live().unwrap().is_empty());
+    let (session, _) = annals.open(&id, OpenMode::Resume).unwrap();
+    assert_eq!(session.next_seq().unwrap(), 3);
+}
+
 /// A living holder in this very process keeps its lease.
 #[test]
 fn a_session_has_one_writer() {

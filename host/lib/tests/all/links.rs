@@ -43,7 +43,7 @@ fn round_trip(annals: &Annals) {
     let session = annals.create(options).unwrap();
     let id = session.id().to_owned();
     assert_eq!(session.header().cwd.as_deref(), Some("/tmp"));
-    assert_eq!(annals.live().unwrap(), [id.clone()]);
+    assert_eq!(annals.live().unwrap(), std::slice::from_ref(&id));
     assert!(!annals.has(&id).unwrap());
 
     let batch = session.append(TURN).unwrap();
