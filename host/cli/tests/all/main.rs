@@ -7,4 +7,5 @@ mod bad_input;
 mod commands;
 mod damage;
 mod fixtures;
+mod readme;
 mod support;
