@@ -18,7 +18,10 @@ pub fn events<'a>(lines: impl Iterator<Item = &'a String>) -> Outcome<()> {
     for line in lines {
         let event: Value = serde_json::from_str(line)?;
         let event_type = text_at(&event, "/type");
-        let seq = event.pointer("/seq").map(Value::to_string).unwrap_or_default();
+        let seq = event
+            .pointer("/seq")
+            .map(Value::to_string)
+            .unwrap_or_default();
         let data = event.pointer("/data").unwrap_or(&Value::Null);
         let line = format!("    {seq:>3}  {event_type:<18} {}", gist(data));
         println!("{}", line.trim_end());
@@ -29,11 +32,7 @@ pub fn events<'a>(lines: impl Iterator<Item = &'a String>) -> Outcome<()> {
 pub fn history(messages: &str) -> Outcome<()> {
     for line in messages.lines() {
         let message: Value = serde_json::from_str(line)?;
-        println!(
-            "    {:<9}  {}",
-            text_at(&message, "/role"),
-            gist(&message)
-        );
+        println!("    {:<9}  {}", text_at(&message, "/role"), gist(&message));
     }
     Ok(())
 }
@@ -94,11 +93,18 @@ fn block(block: &Value) -> String {
             let (id, arguments) = (text_at(block, "/id"), text_at(block, "/arguments"));
             format!("calls {id}: {arguments}")
         }
-        "tool-result" => format!("result of {}: {}", text_at(block, "/toolCallId"), gist(block)),
+        "tool-result" => format!(
+            "result of {}: {}",
+            text_at(block, "/toolCallId"),
+            gist(block)
+        ),
         _ => text_at(block, "/text").to_owned(),
     }
 }
 
 fn text_at<'a>(value: &'a Value, path: &str) -> &'a str {
-    value.pointer(path).and_then(Value::as_str).unwrap_or_default()
+    value
+        .pointer(path)
+        .and_then(Value::as_str)
+        .unwrap_or_default()
 }
