@@ -38,7 +38,7 @@ pub struct Tail<'a> {
 }
 
 // Code points: two spellings of one id are one id, and a lone surrogate is like no other.
-type CallId = Vec<u32>;
+pub(crate) type CallId = Vec<u32>;
 
 #[derive(Debug)]
 struct Call<'a> {
@@ -175,7 +175,8 @@ impl<'a> Tail<'a> {
     }
 }
 
-fn call_id(value: Value<'_>) -> Option<CallId> {
+/// The identity of a call; none when the id is no string.
+pub(crate) fn call_id(value: Value<'_>) -> Option<CallId> {
     Some(value.as_text()?.code_points().collect())
 }
 

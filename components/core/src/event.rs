@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use crate::fault::{Fault, Reason};
+use crate::fault::{Fault, Reason, quoted};
 use crate::json::{self, JsonFault, Text, Value};
 
 /// The type of the event that ends a turn.
@@ -188,8 +188,8 @@ fn read_event<'a>(envelope: &Envelope<'a>, seq: u64) -> Result<Event<'a>, Fault>
     }
     if let Some(name) = envelope.other {
         return refused(&format!(
-            "an event has no member \"{}\"; put it into data",
-            name.decode_lossy()
+            "an event has no member {}; put it into data",
+            quoted(&name.decode_lossy())
         ));
     }
     let Some(event_type) = envelope.event_type.and_then(Value::as_text) else {

@@ -1,6 +1,25 @@
 //! Broken rules, as facts: what a caller acts on, a stable label, words for people, and numbers.
 
+use std::borrow::Cow;
 use std::fmt;
+
+use crate::json::quote;
+
+/// How many characters of a text from outside a message or a fact shows: names and paths in a log have no bound.
+pub const SHOWN_CHARS_MAX: usize = 200;
+
+/// A text from outside as messages and facts show it: whole, or its first [`SHOWN_CHARS_MAX`] characters and `…`.
+pub fn shown(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(SHOWN_CHARS_MAX) {
+        None => Cow::Borrowed(text),
+        Some((end, _)) => Cow::Owned(format!("{}…", text.get(..end).unwrap_or_default())),
+    }
+}
+
+/// [`shown`] between quotes, on one line whatever is in it.
+pub fn quoted(text: &str) -> String {
+    quote(&shown(text))
+}
 
 /// A broken rule. Nothing was changed.
 #[derive(Clone, Debug, PartialEq)]
@@ -63,10 +82,11 @@ impl Fault {
         self
     }
 
-    /// Adds a text.
+    /// Adds a text, as [`shown`].
     #[must_use]
-    pub fn text(mut self, name: &'static str, value: impl Into<String>) -> Fault {
-        self.facts.push((name, Fact::Text(value.into())));
+    pub fn text(mut self, name: &'static str, value: impl AsRef<str>) -> Fault {
+        let value = shown(value.as_ref()).into_owned();
+        self.facts.push((name, Fact::Text(value)));
         self
     }
 
@@ -261,6 +281,31 @@ reasons! {
     ForkInvalidBoundary "fork-invalid-boundary" Invalid;
     /// The event at the boundary, given or the last one, is no `turn/end`.
     ForkOpenTurn "fork-open-turn" Invalid;
+
+    /// A trace's seqs do not increase.
+    TraceSeqNotIncreasing "trace-seq-not-increasing" Invalid;
+    /// A turn starts inside a turn.
+    TraceTurnAlreadyOpen "trace-turn-already-open" Invalid;
+    /// A turn does not have the next number, counted from 1.
+    TraceTurnNumber "trace-turn-number" Invalid;
+    /// A turn ends that is not the open one.
+    TraceTurnEndMismatch "trace-turn-end-mismatch" Invalid;
+    /// A turn ends before its step does.
+    TraceTurnEndStepOpen "trace-turn-end-step-open" Invalid;
+    /// A step starts in a turn that is not the open one.
+    TraceStepStartTurnMismatch "trace-step-start-turn-mismatch" Invalid;
+    /// A step starts inside a step.
+    TraceStepAlreadyOpen "trace-step-already-open" Invalid;
+    /// A step does not have the next number, counted from 1 in its turn.
+    TraceStepNumber "trace-step-number" Invalid;
+    /// An event names a step that is not the open one.
+    TraceNotInOpenStep "trace-not-in-open-step" Invalid;
+    /// A tool result answers no call of its step that still waits for one.
+    TraceResultWithoutCall "trace-result-without-call" Invalid;
+    /// A tool result is rewritten outside any turn.
+    TraceRewriteOutsideTurn "trace-rewrite-outside-turn" Invalid;
+    /// An event stands outside any turn.
+    TraceOutsideTurn "trace-outside-turn" Invalid;
 
     /// A text that is not one JSON value.
     JsonSyntax "json-syntax" Invalid;

@@ -1,6 +1,6 @@
 //! The first line of a log: what a session is, written once.
 
-use crate::fault::{Fault, Reason};
+use crate::fault::{Fault, Reason, quoted, shown};
 use crate::json::{Text, Value, quote, read_members};
 
 /// The only format version that is written and read.
@@ -55,13 +55,13 @@ pub fn check_header(value: Value<'_>, id: &str) -> Result<Header, Fault> {
     }
     let members = Members::of(value);
     if members.version.and_then(Value::as_f64) != Some(f64::from(FORMAT_VERSION)) {
-        let found = members.version.map_or("none", Value::text);
+        let found = shown(members.version.map_or("none", Value::text));
         let message = format!("session header version must be {FORMAT_VERSION}, found {found}");
         return Err(Fault::new(Reason::HeaderVersion, message));
     }
     if !members.id.is_some_and(|found| found.is_str(id)) {
-        let found = members.id.map_or("none", Value::text);
-        let message = format!("session header id is {found}, not {}", quote(id));
+        let found = shown(members.id.map_or("none", Value::text));
+        let message = format!("session header id is {found}, not {}", quoted(id));
         return Err(Fault::new(Reason::HeaderIdMismatch, message));
     }
     members.header(id)
@@ -161,8 +161,8 @@ impl Header {
             None => Ok(()),
             Some((name, _)) => {
                 let message = format!(
-                    "\"{}\" is no further header member; it has its own place",
-                    name.raw()
+                    "{} is no further header member; it has its own place",
+                    quoted(name.raw())
                 );
                 Err(Fault::new(Reason::HeaderNotRecord, message))
             }
@@ -341,7 +341,7 @@ fn check_cwd(cwd: &str) -> Result<(), Fault> {
     }
     let message = format!(
         "session header cwd must be an absolute path, found {}",
-        quote(cwd)
+        quoted(cwd)
     );
     Err(Fault::new(Reason::HeaderCwdNotAbsolute, message))
 }

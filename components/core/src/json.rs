@@ -198,6 +198,11 @@ impl<'a> Value<'a> {
     pub fn same(self, other: Value<'_>) -> bool {
         equal::same(self.text, other.text)
     }
+
+    /// Like [`Value::same`], but objects must have their names in the same order, as if both were written out.
+    pub fn same_in_order(self, other: Value<'_>) -> bool {
+        equal::same_in_order(self.text, other.text)
+    }
 }
 
 /// Members of an object in file order.

@@ -4,8 +4,9 @@
 //! usage, failures) is for others and stays out.
 
 use crate::event::Event;
-use crate::fault::{Fault, Reason};
+use crate::fault::{Fault, Reason, quoted};
 use crate::json::{Kind, Value};
+use crate::prompt::display_prompt;
 
 /// Whether an event shows as a message.
 ///
@@ -62,12 +63,7 @@ pub fn prompt_text(event: &Event<'_>) -> Option<String> {
     if event.event_type != "user/message" || !data.get("source")?.get("kind")?.is_str("user") {
         return None;
     }
-    let display = data
-        .get("envelope")
-        .and_then(|envelope| envelope.get("displayContent"));
-    let content = display
-        .filter(|content| !content.is_null())
-        .or_else(|| data.get("content"))?;
+    let content = display_prompt(data)?;
     if let Some(text) = content.as_text() {
         return Some(text.decode_lossy().into_owned());
     }
@@ -86,12 +82,13 @@ fn data_of<'a>(event: &Event<'a>) -> Result<Value<'a>, Fault> {
 
 fn invalid(event: &Event<'_>, what: &str) -> Fault {
     let message = format!(
-        "event {} (\"{}\") has {what} to make a message of; replace it on the surface",
-        event.seq, event.event_type
+        "event {} ({}) has {what} to make a message of; replace it on the surface",
+        event.seq,
+        quoted(&event.event_type)
     );
     Fault::new(Reason::MessageInvalid, message)
         .number("seq", event.seq)
-        .text("type", event.event_type.clone())
+        .text("type", &*event.event_type)
 }
 
 fn is_empty(content: Value<'_>) -> bool {

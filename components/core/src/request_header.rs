@@ -2,20 +2,28 @@
 //!
 //! A `request/header` event holds a whole snapshot, so the newest one is the present one; nothing is merged.
 
+use crate::event::Envelope;
 use crate::fault::{Fault, Reason};
 use crate::json::Value;
+
+/// The type of the events that hold a snapshot.
+pub const REQUEST_HEADER: &str = "request/header";
 
 /// The canonical form of a request header, as the text of one JSON object: `config` as written, then `system`,
 /// `tools` and `messagePrefix` where they are not empty; other members are dropped. None when there is no `config`.
 pub fn canonical(header: Value<'_>) -> Option<String> {
     let mut out = format!("{{\"config\":{}", header.get("config")?.text());
     for name in ["system", "tools", "messagePrefix"] {
-        if let Some(value) = header.get(name).filter(|value| !is_empty(*value)) {
+        if let Some(value) = non_empty(header, name) {
             out.push_str(&format!(",\"{name}\":{}", value.text()));
         }
     }
     out.push('}');
     Some(out)
+}
+
+fn non_empty<'a>(header: Value<'a>, name: &str) -> Option<Value<'a>> {
+    header.get(name).filter(|value| !is_empty(*value))
 }
 
 fn is_empty(value: Value<'_>) -> bool {
@@ -24,31 +32,50 @@ fn is_empty(value: Value<'_>) -> bool {
         || (value.text().starts_with('[') && value.elements().next().is_none())
 }
 
-/// The newest request header of event lines in its canonical form; none when no event is a `request/header`.
+/// Whether two headers, each in its canonical form, ask for the same: a change between them needs a new snapshot.
 ///
-/// Lines of other types, and lines that are no JSON, are passed over. Fault: the newest `request/header` has no
-/// header with a config.
-pub fn newest(lines: &str) -> Result<Option<String>, Fault> {
+/// `config` and `system` compare by value, an absent member differs from an empty one. `tools` and `messagePrefix` go
+/// to the model as text, so the order of names counts in them; absent and empty are one. Other members do not count.
+pub fn headers_equal(a: Value<'_>, b: Value<'_>) -> bool {
+    let by_value = |name| match (a.get(name), b.get(name)) {
+        (Some(a), Some(b)) => a.same(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    let as_written = |name| match (non_empty(a, name), non_empty(b, name)) {
+        (Some(a), Some(b)) => a.same_in_order(b),
+        (a, b) => a.is_none() && b.is_none(),
+    };
+    by_value("config") && by_value("system") && as_written("tools") && as_written("messagePrefix")
+}
+
+/// The request header after event lines, in its canonical form: the newest of their snapshots, else `from`, the
+/// canonical one before them.
+///
+/// Lines of other types, packed rows too, and lines that are no JSON are passed over. Fails as [`of_event`] does at
+/// the newest `request/header`.
+pub fn fold_request_header(lines: &str, from: Option<&str>) -> Result<Option<String>, Fault> {
     for line in lines.lines().rev() {
-        let Ok(event) = Value::parse(line) else {
+        let Ok(event) = Envelope::read(line) else {
             continue;
         };
-        if !event
-            .get("type")
-            .is_some_and(|name| name.is_str("request/header"))
-        {
-            continue;
+        if event.is_type(REQUEST_HEADER) {
+            return of_event(&event).map(Some);
         }
-        let header = event.get("data").and_then(|data| data.get("header"));
-        return match header.and_then(canonical) {
-            Some(text) => Ok(Some(text)),
-            None => Err(Fault::new(
-                Reason::SeedHeaderWithoutProviderModel,
-                "the newest request/header holds no header with a config",
-            )),
-        };
     }
-    Ok(None)
+    Ok(from.map(str::to_owned))
+}
+
+/// The header that a `request/header` event holds, in its canonical form.
+///
+/// Fails with [`Reason::SeedHeaderWithoutProviderModel`] when it holds no header with a config.
+pub fn of_event(event: &Envelope<'_>) -> Result<String, Fault> {
+    let header = event.data.and_then(|data| data.get("header"));
+    header.and_then(canonical).ok_or_else(|| {
+        Fault::new(
+            Reason::SeedHeaderWithoutProviderModel,
+            "the newest request/header holds no header with a config; append a whole one",
+        )
+    })
 }
 
 #[cfg(test)]
@@ -63,7 +90,7 @@ mod tests {
         let first = line(r#"{"config":{"model":"m"},"system":"s","tools":[1]}"#);
         let second = line(r#"{"x":1,"messagePrefix":[],"system":"","config":{"model":"n"}}"#);
         let other = "{\"type\":\"turn/end\",\"data\":{}}\n";
-        let newest = |lines: &str| newest(lines).map_err(|fault| fault.reason);
+        let newest = |lines: &str| fold_request_header(lines, None).map_err(|fault| fault.reason);
         assert_eq!(newest(other), Ok(None));
         let log = format!("{first}{other}");
         let whole = r#"{"config":{"model":"m"},"system":"s","tools":[1]}"#;

@@ -6,6 +6,7 @@
 mod append;
 mod history;
 mod pages;
+mod views;
 
 use std::ops::Range;
 
@@ -34,6 +35,8 @@ pub struct Session {
     log: Log,
     surface: Surface,
     history: History,
+    // Seq of the newest request/header.
+    request_header: Option<u64>,
 }
 
 impl Session {
@@ -63,6 +66,7 @@ impl Session {
             log: Log::default(),
             surface: Surface::default(),
             history: History::default(),
+            request_header: None,
         }
     }
 
@@ -182,6 +186,7 @@ impl Session {
         self.log
             .push(line, Kind::of(&event.event_type), 1, event.time_ms)?;
         self.surface.apply(&change);
+        self.note_request_header(&event);
         Ok(())
     }
 

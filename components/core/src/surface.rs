@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 
 use crate::event::{Envelope, Event, is_surface_eligible_type};
-use crate::fault::{Fault, Reason};
+use crate::fault::{Fault, Reason, quoted};
 use crate::json::{Kind, Value};
 
 /// The surface after the events seen so far.
@@ -166,21 +166,21 @@ fn check_log_only(event: &Event<'_>) -> Result<Change, Fault> {
         return Ok(Change::None);
     };
     let message = format!(
-        "event \"{}\" is not for the surface and cannot carry {member}",
-        event.event_type
+        "event {} is not for the surface and cannot carry {member}",
+        quoted(&event.event_type)
     );
     Err(fault_of(event, reason, message))
 }
 
 fn fault_of(event: &Event<'_>, reason: Reason, message: String) -> Fault {
-    Fault::new(reason, message).text("type", event.event_type.clone())
+    Fault::new(reason, message).text("type", &*event.event_type)
 }
 
 fn read_op(event: &Event<'_>) -> Result<Op, Fault> {
     let Some(op) = event.surface_op else {
         let message = format!(
-            "event \"{}\" is for the surface and needs surfaceOp",
-            event.event_type
+            "event {} is for the surface and needs surfaceOp",
+            quoted(&event.event_type)
         );
         return Err(fault_of(event, Reason::SurfaceOpMissing, message));
     };
@@ -189,15 +189,15 @@ fn read_op(event: &Event<'_>) -> Result<Op, Fault> {
     }
     if !op.is_object() {
         let message = format!(
-            "surfaceOp of event \"{}\" must be \"append\" or a replace object",
-            event.event_type
+            "surfaceOp of event {} must be \"append\" or a replace object",
+            quoted(&event.event_type)
         );
         return Err(fault_of(event, Reason::SurfaceOpInvalid, message));
     }
     read_replace(op).ok_or_else(|| {
         let message = format!(
-            "surfaceOp of event \"{}\" must hold exactly op \"replace\", start and end, both seqs",
-            event.event_type
+            "surfaceOp of event {} must hold exactly op \"replace\", start and end, both seqs",
+            quoted(&event.event_type)
         );
         fault_of(event, Reason::ReplaceOpInvalid, message)
     })
@@ -228,7 +228,10 @@ fn check_sources(event: &Event<'_>) -> Result<Vec<u64>, Fault> {
         fault_of(
             event,
             reason,
-            format!("sourceEventSeqs of event \"{}\" {what}", event.event_type),
+            format!(
+                "sourceEventSeqs of event {} {what}",
+                quoted(&event.event_type)
+            ),
         )
     };
     if sources.kind() != Kind::Array {

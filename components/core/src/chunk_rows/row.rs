@@ -55,6 +55,16 @@ struct Data<'a> {
 }
 
 impl<'a> Row<'a> {
+    /// The number of the turn that all its events name.
+    pub fn turn(&self) -> Value<'a> {
+        self.shared.turn
+    }
+
+    /// The number of the step that all its events name.
+    pub fn step(&self) -> Value<'a> {
+        self.shared.step
+    }
+
     /// Holds the rules of a row against a checked value.
     ///
     /// Of several broken rules the first in this order is reported: envelope, seq0, time0, data, its members, id and

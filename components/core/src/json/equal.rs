@@ -15,6 +15,18 @@ struct Node<'a> {
 
 /// Whether two checked values are the same; see `Value::same`.
 pub(super) fn same(left: &str, right: &str) -> bool {
+    same_by(left, right, pair_members)
+}
+
+/// Like [`same`], members in one order only; see `Value::same_in_order`.
+pub(super) fn same_in_order(left: &str, right: &str) -> bool {
+    same_by(left, right, pair_members_in_order)
+}
+
+/// Pairs the members of two objects that have the same names; false when they do not.
+type Pair = fn(&[Node<'_>], usize, &[Node<'_>], usize, &mut Vec<(usize, usize)>) -> bool;
+
+fn same_by(left: &str, right: &str, pair_members: Pair) -> bool {
     if left == right {
         return true;
     }
@@ -116,6 +128,36 @@ fn pair_members(
     }
     due.extend(left.into_values().zip(right.into_values()));
     true
+}
+
+fn pair_members_in_order(
+    l: &[Node<'_>],
+    one: usize,
+    r: &[Node<'_>],
+    other: usize,
+    due: &mut Vec<(usize, usize)>,
+) -> bool {
+    let (left, right) = (ordered_members(l, one), ordered_members(r, other));
+    if !left
+        .iter()
+        .map(|(name, _)| name)
+        .eq(right.iter().map(|(name, _)| name))
+    {
+        return false;
+    }
+    let pairs = left.into_iter().zip(right);
+    due.extend(pairs.map(|((_, a), (_, b))| (a, b)));
+    true
+}
+
+/// A repeated name stands where it came first and counts as it came last, as every JavaScript reader has it.
+fn ordered_members(nodes: &[Node<'_>], parent: usize) -> Vec<(Vec<u32>, usize)> {
+    let mut last = members(nodes, parent);
+    let names = children(nodes, parent).filter_map(|(_, node)| node.name);
+    let names = names.map(|name| name.code_points().collect::<Vec<u32>>());
+    names
+        .filter_map(|name| last.remove(&name).map(|at| (name, at)))
+        .collect()
 }
 
 fn pair_elements(

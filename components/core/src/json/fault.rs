@@ -3,7 +3,8 @@
 use std::fmt;
 
 use super::scan::Scanner;
-use super::text::Text;
+use super::text::{Text, quote};
+use crate::fault::shown;
 
 /// Which rule a text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,7 +24,7 @@ pub struct JsonFault {
     pub kind: JsonFaultKind,
     /// Where, in bytes from the start of the text.
     pub byte: usize,
-    /// JSON pointer to the value there; empty for the outermost.
+    /// JSON pointer to the value there, as [`shown`]; empty for the outermost.
     pub path: String,
 }
 
@@ -33,7 +34,7 @@ impl JsonFault {
         JsonFault {
             kind,
             byte,
-            path: pointer(text, byte),
+            path: shown(&pointer(text, byte)).into_owned(),
         }
     }
 }
@@ -47,7 +48,10 @@ impl fmt::Display for JsonFault {
         };
         write!(f, "{what} at byte {}", self.byte)?;
         if !self.path.is_empty() {
-            write!(f, " (path {})", self.path)?;
+            // names may hold line breaks, a message is one line
+            let path = quote(&self.path);
+            let inner = path.get(1..path.len() - 1).unwrap_or_default();
+            write!(f, " (path {inner})")?;
         }
         Ok(())
     }

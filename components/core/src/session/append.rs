@@ -3,7 +3,7 @@
 use super::{Session, split_lines};
 use crate::chunk_rows::is_row;
 use crate::event::{Envelope, Event, check_appended};
-use crate::fault::{Fault, Reason};
+use crate::fault::{Fault, Reason, quoted, shown};
 use crate::header::SAFE_INTEGER_MAX;
 use crate::json::{JsonFault, Value};
 use crate::log::Kind;
@@ -30,6 +30,7 @@ impl Session {
     pub fn append(&mut self, lines: &str, time_ms: u64) -> Result<Appended, Fault> {
         let first_seq = self.log.next_seq();
         let mark = self.log.mark();
+        let request_header = self.request_header;
         let mut changes = Vec::new();
         match self.append_lines(lines, time_ms, &mut changes) {
             Ok(lines) => {
@@ -48,6 +49,7 @@ impl Session {
             }
             Err(fault) => {
                 self.log.rewind(mark);
+                self.request_header = request_header;
                 for change in changes.iter().rev() {
                     self.surface.revert(change);
                 }
@@ -89,7 +91,7 @@ impl Session {
             // what is stored under such a type is read back as a row, and this would be a malformed one
             return Err(envelope(&format!(
                 "type {} is that of packed rows; append the events one by one under another",
-                event_type.text()
+                shown(event_type.text())
             )));
         }
         check_seq(draft.seq, self.log.next_seq())?;
@@ -105,8 +107,8 @@ impl Session {
             ..Event::of(&draft, self.log.next_seq())
         };
         let data = event.data.ok_or_else(|| {
-            let message = format!("event \"{}\" has no data", event.event_type);
-            Fault::new(Reason::AppendDataNotJson, message).text("type", event.event_type.clone())
+            let message = format!("event {} has no data", quoted(&event.event_type));
+            Fault::new(Reason::AppendDataNotJson, message).text("type", &*event.event_type)
         })?;
         check_appended(&event.event_type, data, event.seq)?;
         let change = self.surface.check(&event, |seq| self.log.line(seq))?;
@@ -117,6 +119,7 @@ impl Session {
             .push(written, Kind::of(&event.event_type), 1, event.time_ms)?;
         out.push('\n');
         self.surface.apply(&change);
+        self.note_request_header(&event);
         Ok(change)
     }
 }
@@ -134,7 +137,8 @@ fn read_draft(line: &str) -> Result<Envelope<'_>, Fault> {
     if let Some(name) = draft.other {
         let name = name.decode_lossy();
         let message = format!(
-            "unknown member \"{name}\"; known are type, data, surfaceOp, sourceEventSeqs, seq and time"
+            "unknown member {}; known are type, data, surfaceOp, sourceEventSeqs, seq and time",
+            quoted(&name)
         );
         return Err(envelope(&message).text("member", name));
     }
@@ -150,7 +154,7 @@ fn lossy(event_type: &str, fault: &JsonFault) -> Fault {
         Some("surfaceOp" | "sourceEventSeqs") => Reason::AppendSurfaceMetadataNotJson,
         Some(_) | None => Reason::AppendEnvelopeInvalid,
     };
-    let message = format!("event \"{event_type}\": {fault}");
+    let message = format!("event {}: {fault}", quoted(event_type));
     Fault::new(reason, message)
         .text("type", event_type)
         .text("path", fault.path.as_str())

@@ -66,35 +66,6 @@ impl Session {
         }
     }
 
-    /// Like [`Session::stored_from`], but about `bytes_max` bytes at most: whole lines, at least one if any is left.
-    pub fn stored_part(&self, seq: u64, bytes_max: usize) -> Stored<'_> {
-        let from = self.log.position(seq).unwrap_or(self.log.record_count());
-        let (mut to, mut bytes) = (from, 0);
-        for line in self.log.records_from(from) {
-            bytes += line.text.len() + 1;
-            if to > from && bytes > bytes_max {
-                break;
-            }
-            to += 1;
-        }
-        let Some(next) = self.log.record(to) else {
-            return self.stored_from(seq);
-        };
-        let first_seq = self
-            .log
-            .record(from)
-            .map_or(next.first_seq, |line| line.first_seq);
-        let last = to
-            .checked_sub(1)
-            .and_then(|last| record::read_record(self.log.record(last)?.text).ok());
-        Stored {
-            first_seq,
-            count: next.first_seq - first_seq,
-            last_time_ms: last.map_or(0, |record| record.last_time_ms),
-            lines: self.log.text(from, to),
-        }
-    }
-
     /// Event lines from `start` on, rows expanded: about `bytes_max` bytes at most, but at least one event if any is
     /// left. Fails with [`Reason::StartBeyondEnd`].
     pub fn events(&self, start: u64, bytes_max: u32) -> Result<EventsPage, Fault> {
