@@ -121,10 +121,22 @@ impl Root {
         }
         self.remove(&place.log())?;
         self.forget(id);
+        // the session is gone: a lease that stays is only in the way until its holder is known to be
+        let _ = self.remove_lease(id, token);
         self.files
             .sync_directory(&self.path(&place.bucket))
-            .map_err(|error| fault::of_files("sync directory", &place.bucket, &error))?;
-        self.remove_lease(id, token)
+            .map_err(|error| {
+                let error = fault::of_files("sync directory", &place.bucket, &error);
+                let message = format!(
+                    "session {id:?} is removed, but may be there again after a power loss: {}",
+                    error.message
+                );
+                Error {
+                    message,
+                    reason: "delete-not-durable".to_owned(),
+                    ..error
+                }
+            })
     }
 
     // Where the kept events end, in bytes. What follows them may be anything.

@@ -35,9 +35,18 @@ pub fn of_empty_id(_: EmptyId) -> Error {
     Error::new(ErrorCode::Invalid, "empty-path-segment", message)
 }
 
-/// A failed file operation: `doing` says which, `path` is relative to the root.
+/// A failed write of that many bytes.
+pub fn of_writing(path: &str, bytes: usize, error: &io::Error) -> Error {
+    of_files("write", path, error).fact("bytes", bytes as u64)
+}
+
+/// How the root is called in messages: the host knows its name, this component does not.
+const ROOT: &str = "the root";
+
+/// A failed file operation: `doing` says which, `path` is relative to the root, which itself is "".
 pub fn of_files(doing: &str, path: &str, error: &io::Error) -> Error {
-    let (code, reason, cure) = match error.kind() {
+    let kind = kind_of(error);
+    let (code, reason, cure) = match kind {
         ErrorKind::ReadOnlyFilesystem => (
             ErrorCode::ReadOnly,
             "io-read-only",
@@ -71,14 +80,76 @@ pub fn of_files(doing: &str, path: &str, error: &io::Error) -> Error {
         ErrorKind::TimedOut | ErrorKind::StaleNetworkFileHandle => {
             (ErrorCode::Unavailable, "io-unavailable", "; try again")
         }
-        _ => (ErrorCode::Other, "io-failed", ""),
+        // under WASI also a full or read-only medium, which the host can tell
+        _ => (ErrorCode::Other, "io-failed", "; check the medium"),
     };
     let shown = match path {
-        "" => "the root".to_owned(),
+        "" => ROOT.to_owned(),
         _ => format!("{path:?}"),
     };
-    let message = format!("cannot {doing} {shown}: {error}{cure}");
+    let message = format!("cannot {doing} {shown}: {}{cure}", words_of(error));
+    let path = if path.is_empty() { "." } else { path };
     Error::new(code, reason, message).fact("path", path)
+}
+
+/// What went wrong in words, without a number: under WASI numbers are others than those that people look up.
+pub fn words_of(error: &io::Error) -> String {
+    let words = match kind_of(error) {
+        ErrorKind::NotFound => "not found",
+        ErrorKind::PermissionDenied => "permission denied",
+        ErrorKind::AlreadyExists => "it exists already",
+        ErrorKind::ReadOnlyFilesystem => "read-only filesystem",
+        ErrorKind::StorageFull => "no space left",
+        ErrorKind::QuotaExceeded => "quota exceeded",
+        ErrorKind::FileTooLarge => "file too large",
+        ErrorKind::NotADirectory => "not a directory",
+        ErrorKind::IsADirectory => "it is a directory",
+        ErrorKind::DirectoryNotEmpty => "the directory is not empty",
+        ErrorKind::InvalidFilename => "the name is too long",
+        ErrorKind::TooManyLinks => "too many links",
+        ErrorKind::ResourceBusy => "in use",
+        ErrorKind::StaleNetworkFileHandle => "stale file handle",
+        ErrorKind::TimedOut => "timed out",
+        ErrorKind::OutOfMemory => "out of memory",
+        ErrorKind::Unsupported => "not supported",
+        // made by the library, so it has words of its own and no number
+        _ if error.raw_os_error().is_none() => return error.to_string(),
+        _ => "I/O error",
+    };
+    words.to_owned()
+}
+
+// The standard library names fewer of WASI's numbers than of other systems'.
+fn kind_of(error: &io::Error) -> ErrorKind {
+    let named = error
+        .raw_os_error()
+        .filter(|_| cfg!(target_os = "wasi"))
+        .and_then(wasi_kind);
+    named.unwrap_or_else(|| error.kind())
+}
+
+/// The kinds that are acted on or named, by WASI's numbers.
+fn wasi_kind(number: i32) -> Option<ErrorKind> {
+    Some(match number {
+        2 | 63 | 76 => ErrorKind::PermissionDenied,
+        10 => ErrorKind::ResourceBusy,
+        19 => ErrorKind::QuotaExceeded,
+        20 => ErrorKind::AlreadyExists,
+        22 => ErrorKind::FileTooLarge,
+        31 => ErrorKind::IsADirectory,
+        34 => ErrorKind::TooManyLinks,
+        37 => ErrorKind::InvalidFilename,
+        44 => ErrorKind::NotFound,
+        48 => ErrorKind::OutOfMemory,
+        51 => ErrorKind::StorageFull,
+        52 | 58 => ErrorKind::Unsupported,
+        54 => ErrorKind::NotADirectory,
+        55 => ErrorKind::DirectoryNotEmpty,
+        69 => ErrorKind::ReadOnlyFilesystem,
+        72 => ErrorKind::StaleNetworkFileHandle,
+        73 => ErrorKind::TimedOut,
+        _ => return None,
+    })
 }
 
 /// A failed read: no permission then says nothing about writing.
@@ -97,4 +168,47 @@ pub fn of_limit(name: &str, what: &str, actual: u64, limit: u64) -> Error {
         .fact("limit", name)
         .fact("max", limit)
         .fact("actual", actual)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // Under WASI a full or read-only medium was an error of no kind: code `other`, and people read "os error 69".
+    #[test]
+    fn wasi_numbers_have_the_kinds_that_are_acted_on() {
+        let table = [
+            (69, "read-only filesystem", "io-read-only"),
+            (51, "no space left", "io-no-space"),
+            (19, "quota exceeded", "io-no-space"),
+            (22, "file too large", "io-file-too-large"),
+            (2, "permission denied", "io-permission-denied"),
+            (63, "permission denied", "io-permission-denied"),
+            (44, "not found", "io-not-found"),
+            (54, "not a directory", "io-not-a-directory"),
+            (72, "stale file handle", "io-unavailable"),
+        ];
+        for (number, words, reason) in table {
+            let error = of_files("write", "a", &wasi_kind(number).unwrap().into());
+            assert_eq!(error.reason, reason, "{number}");
+            assert!(error.message.contains(words), "{}", error.message);
+        }
+        // input/output
+        assert_eq!(wasi_kind(29), None);
+    }
+
+    #[test]
+    fn messages_have_words_and_name_the_root() {
+        for number in 1..=40 {
+            let error = io::Error::from_raw_os_error(number);
+            for message in [
+                of_files("sync directory", "", &error).message,
+                of_reading("", &error).message,
+            ] {
+                assert!(!message.contains("os error"), "{message}");
+                assert!(message.contains(" the root: "), "{message}");
+            }
+        }
+        assert!(words_of(&io::Error::other("made up")).contains("made up"));
+    }
 }

@@ -1,4 +1,5 @@
-//! Listing: a header, a summary and the end of each log, whatever their lengths. One bad session never fails it.
+//! Listing: a header, a summary and the end of each log, whatever their lengths. One bad session never fails it,
+//! nor does a bucket that cannot be read.
 
 use annals_core::fault::Class;
 use annals_core::header::Header;
@@ -51,7 +52,7 @@ impl Root {
             // on to the next bucket that holds anything
             while walk.names.is_empty() && walk.buckets.pop().is_some() {
                 if let Some(bucket) = walk.buckets.last() {
-                    walk.names = self.log_names(bucket)?;
+                    walk.names = self.names_to_list(bucket);
                 }
             }
         }
@@ -65,7 +66,7 @@ impl Root {
         let mut buckets = self.buckets()?;
         buckets.reverse();
         let names = match buckets.last() {
-            Some(bucket) => self.log_names(bucket)?,
+            Some(bucket) => self.names_to_list(bucket),
             None => Vec::new(),
         };
         Ok(Walk {
@@ -88,7 +89,7 @@ impl Root {
         buckets.retain(|other| other.as_str() >= bucket);
         buckets.reverse();
         let mut names = match buckets.last() {
-            Some(first) => self.log_names(first)?,
+            Some(first) => self.names_to_list(first),
             None => Vec::new(),
         };
         if buckets.last().is_some_and(|first| first == bucket) {
@@ -101,6 +102,12 @@ impl Root {
         })
     }
 
+    // A bucket that cannot be read is one entry, so that nobody takes its sessions for gone.
+    fn names_to_list(&self, bucket: &str) -> Vec<String> {
+        let unread = |_| vec![UNREAD_BUCKET.to_owned()];
+        self.log_names(bucket).unwrap_or_else(unread)
+    }
+
     // The last one first, as `Walk` has them.
     fn log_names(&self, bucket: &str) -> Result<Vec<String>> {
         let mut names: Vec<String> = self
@@ -108,6 +115,8 @@ impl Root {
             .into_iter()
             .filter(|(_, kind)| *kind == Kind::File)
             .filter_map(|(name, _)| name.strip_suffix(LOG_SUFFIX).map(str::to_owned))
+            // of no id
+            .filter(|name| name != UNREAD_BUCKET)
             .collect();
         names.sort_unstable_by(|one, other| other.cmp(one));
         Ok(names)
@@ -115,6 +124,9 @@ impl Root {
 
     // None for a session that was deleted meanwhile.
     fn entry(&self, place: &Place) -> Option<SessionEntry> {
+        if place.name == UNREAD_BUCKET {
+            return self.bucket_entry(&place.bucket);
+        }
         let relative = place.log();
         let mut view = match self.files.open(&self.path(&relative), Mode::Read) {
             Ok(mut log) => view_of(log.as_mut(), place).unwrap_or_else(|error| {
@@ -145,7 +157,26 @@ impl Root {
             note: view.note,
         })
     }
+
+    // None for a bucket that can be read again: its sessions come with the next listing.
+    fn bucket_entry(&self, bucket: &str) -> Option<SessionEntry> {
+        let error = self.log_names(bucket).err()?;
+        Some(SessionEntry {
+            id: bucket.to_owned(),
+            header: None,
+            summary: no_summary(),
+            updated_at_ms: None,
+            status: SessionStatus::Damaged,
+            note: Some(format!(
+                "all sessions of this directory are hidden: {}",
+                error.message
+            )),
+        })
+    }
 }
+
+/// Stands for the logs of a bucket whose names cannot be read; no log has this name.
+const UNREAD_BUCKET: &str = "";
 
 /// What a short look at a log shows.
 struct View {

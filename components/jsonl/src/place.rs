@@ -2,6 +2,7 @@
 
 use annals_core::header::Header;
 use annals_sdk::Result;
+use annals_sdk::types::Error;
 
 use crate::fault;
 use crate::files::Kind;
@@ -31,7 +32,9 @@ impl Place {
 }
 
 impl Root {
-    /// Where the session is stored; none where it is not. An id that has no name is invalid.
+    /// Where the session is stored; none where it is not. An id that has no name is invalid. A bucket that cannot be
+    /// looked into hides no session of another one; of a session that is in none of those, nobody can say that it is
+    /// not stored, and it is refused.
     pub(crate) fn find(&mut self, id: &str) -> Result<Option<Place>> {
         let names = [
             paths::encode_id(id).map_err(fault::of_empty_id)?,
@@ -43,25 +46,38 @@ impl Root {
             }
             self.forget(id);
         }
-        for bucket in self.buckets()? {
+        let mut unreadable = None;
+        'buckets: for bucket in self.buckets()? {
             for name in &names {
                 let place = Place {
                     bucket: bucket.clone(),
                     name: name.clone(),
                 };
-                if self.kind(&place.log())? == Some(Kind::File) && !self.is_of_another(&place, id) {
+                let kind = match self.kind(&place.log()) {
+                    Ok(kind) => kind,
+                    Err(error) => {
+                        unreadable.get_or_insert(error);
+                        continue 'buckets;
+                    }
+                };
+                if kind == Some(Kind::File) && !self.is_of_another(&place, id) {
                     self.remember(id, place.clone(), None);
                     return Ok(Some(place));
                 }
             }
         }
-        Ok(None)
+        match unreadable {
+            None => Ok(None),
+            Some(error) => Err(Error {
+                message: format!("session {id:?} may be stored: {}", error.message),
+                ..error
+            }),
+        }
     }
 
     /// [`Root::find`], where it must be stored.
     pub(crate) fn place_of(&mut self, id: &str) -> Result<Place> {
-        self.find(id)?
-            .ok_or_else(|| annals_sdk::types::Error::not_found(id))
+        self.find(id)?.ok_or_else(|| Error::not_found(id))
     }
 
     /// The directories that logs are in, bytewise.

@@ -123,15 +123,12 @@ impl Root {
     /// Makes names durable, where that is asked for. The root itself is "".
     pub(crate) fn sync_directory(&self, relative: &str) -> Result<()> {
         match self.settings.sync {
-            Sync::Always => self.sync_directory_at(&self.path(relative), relative),
+            Sync::Always => self
+                .files
+                .sync_directory(&self.path(relative))
+                .map_err(|error| fault::of_files("sync directory", relative, &error)),
             Sync::Flush | Sync::Never => Ok(()),
         }
-    }
-
-    fn sync_directory_at(&self, path: &Path, shown: &str) -> Result<()> {
-        self.files
-            .sync_directory(path)
-            .map_err(|error| fault::of_files("sync directory", shown, &error))
     }
 
     /// Makes the root where it is missing, with the directories above it that are missing too.
@@ -151,7 +148,10 @@ impl Root {
         self.make_directory("")?;
         match self.settings.sync {
             Sync::Always => above.into_iter().try_for_each(|directory| {
-                self.sync_directory_at(directory, "a directory above the root")
+                self.files.sync_directory(directory).map_err(|error| {
+                    let above = "the directories above";
+                    fault::of_files(&format!("sync {above}"), "", &error)
+                })
             }),
             Sync::Flush | Sync::Never => Ok(()),
         }

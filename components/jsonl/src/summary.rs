@@ -1,7 +1,7 @@
 //! What may change after creation: a small file beside the log, replaced as a whole.
 
 use annals_sdk::Result;
-use annals_sdk::types::SessionSummary;
+use annals_sdk::types::{Error, SessionSummary};
 use serde_json::{Map, Value};
 
 use crate::fault;
@@ -60,6 +60,10 @@ impl Root {
         let replaced = self.replace(&temporary, &place, &text);
         if replaced.is_err() {
             self.discard(&temporary);
+            // a delete takes temporary files along
+            if self.kind(&place.log()) == Ok(None) {
+                return Err(Error::not_found(id));
+            }
         }
         replaced
     }

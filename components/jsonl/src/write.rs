@@ -148,7 +148,7 @@ impl Root {
         };
         for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
             file.write(piece.as_bytes())
-                .map_err(|error| fault::of_files("write", relative, &error))?;
+                .map_err(|error| fault::of_writing(relative, piece.len(), &error))?;
         }
         self.sync(file.as_mut(), relative)?;
         Ok((header.len() + lines.len()) as u64)
@@ -192,7 +192,7 @@ impl Root {
         batch: &[u8],
         end: u64,
     ) -> Result<()> {
-        let failed = |error| fault::of_files("write", relative, &error);
+        let failed = |error| fault::of_writing(relative, batch.len(), &error);
         log.write(batch).map_err(failed)?;
         let bytes = log.bytes().map_err(failed)?;
         if bytes != end {
@@ -215,7 +215,10 @@ impl Root {
         let also = match self.ends_with_part_of(relative, before, batch.as_bytes()) {
             Ok(true) => match log.set_bytes(before).and_then(|()| log.sync()) {
                 Ok(()) => return error,
-                Err(also) => format!("taking the batch back failed too: {also}"),
+                Err(also) => format!(
+                    "taking the batch back failed too: {}",
+                    fault::words_of(&also)
+                ),
             },
             Ok(false) => "the batch was not taken back, others write into the log".to_owned(),
             Err(also) => format!("the batch was not taken back: {}", also.message),
@@ -358,7 +361,8 @@ fn unpublished(log: &str, error: &std::io::Error) -> Error {
     match error.kind() {
         ErrorKind::PermissionDenied | ErrorKind::Unsupported => {
             let message = format!(
-                "cannot publish {log:?} by a hard link: {error}; put the root on a filesystem that has them"
+                "cannot publish {log:?} by a hard link: {}; put the root on a filesystem that has them",
+                fault::words_of(error)
             );
             Error::new(ErrorCode::Other, "hard-links-unsupported", message).fact("path", log)
         }

@@ -8,7 +8,7 @@ use std::rc::Rc;
 
 use annals_jsonl::files::{Disk, Files, Handle, Kind, Mode};
 use annals_sdk::Persistence;
-use annals_sdk::types::ErrorCode;
+use annals_sdk::types::{ErrorCode, SessionStatus, SessionSummary};
 
 use crate::support::{Stand, backend, batch, header, lines, refused};
 
@@ -25,6 +25,7 @@ struct WatchedHandle {
 
 impl Files for Watched {
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
+        (self.0)("kind", path)?;
         Disk.kind(path)
     }
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Handle>> {
@@ -35,6 +36,7 @@ impl Files for Watched {
         }))
     }
     fn names(&self, directory: &Path) -> io::Result<Vec<(String, Kind)>> {
+        (self.0)("names", directory)?;
         Disk.names(directory)
     }
     fn make_directory(&self, path: &Path) -> io::Result<()> {
@@ -49,6 +51,7 @@ impl Files for Watched {
         Disk.rename(from, to)
     }
     fn remove(&self, path: &Path) -> io::Result<()> {
+        (self.0)("remove", path)?;
         Disk.remove(path)
     }
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
@@ -231,4 +234,116 @@ fn a_bucket_made_again_is_durable_again() {
         assert!(synced.take().iter().any(|path| path == root.path()), "{id}");
         fs::remove_dir_all(root.path().join("_no-cwd")).unwrap();
     }
+}
+
+// One directory without permissions failed every listing, and every look for a session of another directory.
+#[test]
+fn a_bucket_that_cannot_be_read_hides_its_own_sessions_only() {
+    let mut stand = Stand::new();
+    for (cwd, id) in [(None, "plain"), (Some("/w"), "hidden"), (Some("/"), "seen")] {
+        let token = stand.acquire(id);
+        let mut header = header(id);
+        header.cwd = cwd.map(str::to_owned);
+        stand.backend.create(&header, &token, &batch(0, 1)).unwrap();
+        stand.backend.release(Some(id), &token).unwrap();
+    }
+    let closed = stand.path(&annals_jsonl::paths::bucket(Some("/w")));
+    let name = closed.file_name().unwrap().to_str().unwrap().to_owned();
+    let hook: Hook = Rc::new(move |operation, path| {
+        let is_closed = match operation {
+            "names" => path.starts_with(&closed),
+            _ => path.starts_with(&closed) && path != closed,
+        };
+        if is_closed {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        Ok(())
+    });
+    let mut backend = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    for count_max in [1, 2, 9] {
+        let mut entries = Vec::new();
+        let mut cursor: Option<String> = None;
+        loop {
+            let listing = backend.list(cursor.as_deref(), count_max).unwrap();
+            entries.extend(listing.sessions);
+            cursor = listing.next;
+            if cursor.is_none() {
+                break;
+            }
+        }
+        entries.sort_by(|one, other| one.id.cmp(&other.id));
+        let ids: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+        assert_eq!(ids, [&name, "plain", "seen"]);
+        let note = entries[0].note.as_deref().unwrap();
+        assert_eq!(entries[0].status, SessionStatus::Damaged);
+        assert!(note.contains("permission denied"), "{note}");
+    }
+    assert!(backend.has("plain").unwrap() && backend.has("seen").unwrap());
+    // it may be there: nobody makes a second one
+    let error = refused(
+        backend.has("hidden"),
+        ErrorCode::Other,
+        "io-permission-denied",
+    );
+    assert!(error.message.contains("hidden"), "{}", error.message);
+    let token = backend.acquire(Some("new"), "{}", None).unwrap();
+    let created = backend.create(&header("new"), &token, &batch(0, 1));
+    refused(created, ErrorCode::Other, "io-permission-denied");
+}
+
+// Deleted by another process in between, the session was told to have a summary that cannot be replaced.
+#[test]
+fn an_update_of_a_session_that_goes_meanwhile_finds_none() {
+    let mut stand = Stand::new();
+    stand.stored("s", 1);
+    let log = stand.path("_no-cwd/s.jsonl");
+    let hook: Hook = Rc::new(move |operation, _| {
+        if operation == "rename" {
+            fs::remove_file(&log)?;
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        Ok(())
+    });
+    let mut meddled = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    let summary = SessionSummary {
+        title: Some("T".to_owned()),
+        first_prompt: None,
+    };
+    let updated = meddled.update("s", &summary);
+    refused(updated, ErrorCode::NotFound, "session-not-found");
+    assert!(stand.files().is_empty(), "{:?}", stand.files());
+}
+
+// The log was gone, a sync or the lease's removal failed, and people read that nothing had been deleted.
+#[test]
+fn a_delete_that_fails_late_says_that_the_session_is_gone() {
+    let mut stand = Stand::new();
+    let token = stand.stored("s", 1);
+    let hook: Hook = Rc::new(|operation, path| {
+        if operation == "sync directory" && path.ends_with("_no-cwd") {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        Ok(())
+    });
+    let mut failing = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    let error = refused(
+        failing.delete("s", &token),
+        ErrorCode::Other,
+        "delete-not-durable",
+    );
+    assert!(error.message.contains("is removed"), "{}", error.message);
+    assert!(!error.message.contains("os error"), "{}", error.message);
+    assert!(!stand.backend.has("s").unwrap());
+    assert!(!stand.path("_leases/s.lease").exists());
+
+    let token = stand.stored("t", 1);
+    let hook: Hook = Rc::new(|operation, path| {
+        if operation == "remove" && path.ends_with("_leases/t.lease/1") {
+            return Err(io::Error::from_raw_os_error(5));
+        }
+        Ok(())
+    });
+    let mut failing = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    failing.delete("t", &token).unwrap();
+    assert!(!stand.backend.has("t").unwrap());
 }
