@@ -1,6 +1,7 @@
 //! The store as a component. This file only converts.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use annals_sdk::types::{
     BackendInfo, Batch, Error, ErrorCode, Eviction, Listing, Page, SessionHeader, SessionSummary,
@@ -9,7 +10,8 @@ use annals_sdk::{Persistence, Result};
 
 use crate::bindings::annals::session::{observer, persistence};
 use crate::bindings::exports::annals::session::store::{
-    CreateOptions, Guest, GuestSession, Messages, OpenMode, Repair, Session, Surface,
+    CreateOptions, Guest, GuestPrepared, GuestSession, Messages, OpenMode, Prepared, Repair,
+    Session, Surface,
 };
 use crate::{Observer, SessionKey, Store};
 
@@ -32,10 +34,19 @@ fn with<R>(call: impl FnOnce(&mut Store<Imported, Imported>) -> Result<R>) -> Re
 /// The imported interfaces `persistence` and `observer`.
 struct Imported;
 
-/// A session handle.
-struct Handle(SessionKey);
+/// A session handle, or what was prepared: they may name one session.
+struct Handle(Rc<Held>);
 
-impl Drop for Handle {
+/// What the handles of one session share.
+struct Held(SessionKey);
+
+impl Handle {
+    fn key(&self) -> SessionKey {
+        self.0.0
+    }
+}
+
+impl Drop for Held {
     fn drop(&mut self) {
         // from inside a callback a closed session is kept a little longer than needed
         let _ = with(|store| {
@@ -46,13 +57,14 @@ impl Drop for Handle {
 }
 
 fn handle(key: SessionKey) -> Session {
-    Session::new(Handle(key))
+    Session::new(Handle(Rc::new(Held(key))))
 }
 
 struct Component;
 
 impl Guest for Component {
     type Session = Handle;
+    type Prepared = Handle;
 
     fn configure(
         holder: String,
@@ -64,6 +76,11 @@ impl Guest for Component {
 
     fn create(options: CreateOptions, time_ms: u64) -> Result<Session> {
         with(|store| store.create(options, time_ms)).map(handle)
+    }
+
+    fn prepare(options: CreateOptions, time_ms: u64) -> Result<Prepared> {
+        let key = with(|store| store.prepare(options, time_ms))?;
+        Ok(Prepared::new(Handle(Rc::new(Held(key)))))
     }
 
     fn open(id: String, mode: OpenMode) -> Result<(Session, Repair)> {
@@ -115,12 +132,27 @@ impl Guest for Component {
     fn evict(id: String, holder: Eviction) -> Result<()> {
         with(|store| store.evict(&id, holder))
     }
+
+    fn unbind() -> Result<()> {
+        with(Store::unbind)
+    }
+
+    fn adopt() -> Result<Vec<(String, Option<Error>)>> {
+        with(Store::adopt)
+    }
+}
+
+impl GuestPrepared for Handle {
+    fn enter(&self) -> Result<Session> {
+        with(|store| store.enter(self.key()))?;
+        Ok(Session::new(Handle(Rc::clone(&self.0))))
+    }
 }
 
 /// What cannot say `reentrant` answers the empty value there; a component cannot be entered twice anyway.
 impl GuestSession for Handle {
     fn id(&self) -> String {
-        with(|store| Ok(store.id(self.0)))
+        with(|store| Ok(store.id(self.key())))
             .ok()
             .flatten()
             .unwrap_or_default()
@@ -137,29 +169,33 @@ impl GuestSession for Handle {
             delegation_depth: None,
             extra: None,
         };
-        with(|store| Ok(store.header(self.0)))
+        with(|store| Ok(store.header(self.key())))
             .ok()
             .flatten()
             .unwrap_or(nameless)
     }
 
     fn next_seq(&self) -> u64 {
-        with(|store| Ok(store.next_seq(self.0)))
+        with(|store| Ok(store.next_seq(self.key())))
             .ok()
             .flatten()
             .unwrap_or_default()
     }
 
     fn append(&self, events: String, time_ms: u64) -> Result<Batch> {
-        with(|store| store.append(self.0, &events, time_ms))
+        with(|store| store.append(self.key(), &events, time_ms))
+    }
+
+    fn append_out_of_band(&self, event: String, trigger: String, time_ms: u64) -> Result<Batch> {
+        with(|store| store.append_out_of_band(self.key(), &event, &trigger, time_ms))
     }
 
     fn events(&self, start: u64, bytes_max: u32) -> Result<Page> {
-        with(|store| store.events(self.0, start, bytes_max))
+        with(|store| store.events(self.key(), start, bytes_max))
     }
 
     fn messages(&self, start: u32, bytes_max: u32) -> Result<Messages> {
-        with(|store| store.messages(self.0, start, bytes_max))
+        with(|store| store.messages(self.key(), start, bytes_max))
     }
 
     fn surface(&self) -> Surface {
@@ -167,22 +203,36 @@ impl GuestSession for Handle {
             nodes: Vec::new(),
             generation: 0,
         };
-        with(|store| Ok(store.surface(self.0)))
+        with(|store| Ok(store.surface(self.key())))
             .ok()
             .flatten()
             .unwrap_or(empty)
     }
 
+    fn request_header(&self) -> Option<String> {
+        with(|store| store.request_header(self.key()))
+            .ok()
+            .flatten()
+    }
+
     fn flush(&self) -> Result<()> {
-        with(|store| store.flush(self.0))
+        with(|store| store.flush(self.key()))
     }
 
     fn persist(&self) -> Result<()> {
-        with(|store| store.persist(self.0))
+        with(|store| store.persist(self.key()))
     }
 
     fn close(&self) -> Result<()> {
-        with(|store| store.close(self.0))
+        with(|store| store.close(self.key()))
+    }
+
+    fn announce(&self) -> Result<()> {
+        with(|store| store.announce(self.key()))
+    }
+
+    fn detach(&self) -> Result<()> {
+        with(|store| store.detach(self.key()))
     }
 }
 
@@ -245,20 +295,28 @@ impl Persistence for Imported {
     }
 }
 
-impl Observer for Imported {
-    fn created(&mut self, id: &str) -> std::result::Result<(), String> {
+impl Observer<Imported> for Imported {
+    fn created(
+        &self,
+        _store: &mut Store<Imported, Imported>,
+        id: &str,
+    ) -> std::result::Result<(), String> {
         observer::created(id)
     }
 
-    fn appended(&mut self, id: &str, events: &Batch) {
+    fn appended(&self, _store: &mut Store<Imported, Imported>, id: &str, events: &Batch) {
         observer::appended(id, events);
     }
 
-    fn flushed(&mut self, id: &str) -> std::result::Result<(), String> {
+    fn flushed(
+        &self,
+        _store: &mut Store<Imported, Imported>,
+        id: &str,
+    ) -> std::result::Result<(), String> {
         observer::flushed(id)
     }
 
-    fn disposed(&mut self, id: &str) {
+    fn disposed(&self, _store: &mut Store<Imported, Imported>, id: &str) {
         observer::disposed(id);
     }
 }

@@ -5,6 +5,8 @@ use annals_core::header::Header;
 use annals_core::session::Appended;
 use annals_sdk::types::{Batch, Error, ErrorCode, SessionHeader};
 
+use crate::live::Slot;
+
 pub(crate) fn error(fault: Fault) -> Error {
     let code = match fault.class() {
         Class::Invalid => ErrorCode::Invalid,
@@ -67,9 +69,30 @@ pub(crate) fn already_live(id: &str) -> Error {
     Error::new(ErrorCode::AlreadyExists, "session-already-exists", message).fact("id", id)
 }
 
-pub(crate) fn closed(id: &str) -> Error {
-    let message = format!("session {id:?} is closed; open it again");
+/// Why what a key stands for is not in the live list; none is a key that was forgotten.
+pub(crate) fn not_live(slot: Option<&Slot>) -> Error {
+    let id = slot.map_or("", Slot::id);
+    let message = match slot {
+        Some(Slot::Prepared(_)) => format!("session {id:?} is only prepared; let it enter first"),
+        Some(Slot::Detached(_)) => format!("session {id:?} was detached; open it again"),
+        Some(Slot::Live(_) | Slot::Closed(_)) | None => {
+            format!("session {id:?} is closed; open it again")
+        }
+    };
     Error::new(ErrorCode::NotFound, "session-not-live-in-store", message).fact("id", id)
+}
+
+pub(crate) fn already_announced(id: &str) -> Error {
+    let message = format!("session {id:?} was announced already; announce an entry once");
+    Error::new(ErrorCode::Invalid, "session-already-announced", message).fact("id", id)
+}
+
+/// From inside the callback that tells of events of the same session.
+pub(crate) fn append_reentrant(id: &str) -> Error {
+    let message = format!(
+        "session {id:?} is telling of an append; append again when the callback has returned"
+    );
+    Error::new(ErrorCode::Reentrant, "append-reentrant", message).fact("id", id)
 }
 
 pub(crate) fn lease_lost(id: &str) -> Error {

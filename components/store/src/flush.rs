@@ -1,5 +1,7 @@
 //! Write-behind: what is in memory and not on the medium goes there, once, in order.
 
+use std::rc::Rc;
+
 use annals_core::chunk_rows::pack;
 use annals_sdk::types::{BackendInfo, Batch, ErrorCode, SessionSummary};
 use annals_sdk::{Persistence, Result};
@@ -7,26 +9,21 @@ use annals_sdk::{Persistence, Result};
 use crate::backend::Backend;
 use crate::convert::{lease_lost, listener, session_header};
 use crate::lease::hold;
-use crate::live::{Access, Live, SessionKey, Slot};
-use crate::medium::adopt;
+use crate::live::{Access, Leaving, Live, SessionKey, Slot};
+use crate::medium::{Found, adopt};
 use crate::observer::Observer;
 use crate::store::{Store, live_of};
 
-/// A batch to append is about this long at most; more only when one record is longer.
-const APPEND_BYTES_MAX: usize = 4 << 20;
-/// The first batch is stored with the header as one: a seed should be in it whole.
-const CREATE_BYTES_MAX: usize = 64 << 20;
-
 /// What is stored at least.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Least {
+pub(crate) enum Least {
     /// Nothing, when there are no events.
     Events,
     /// The header, even when there are no events.
     Header,
 }
 
-impl<P: Persistence, O: Observer> Store<P, O> {
+impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// Everything accepted so far is durable when this returns. A session without events stores nothing, and so does
     /// a store without a backend.
     ///
@@ -52,20 +49,24 @@ impl<P: Persistence, O: Observer> Store<P, O> {
         if self.backend.info().is_some() && live.access != Access::ReadOnly {
             drain(&mut self.backend, live, least)?;
         }
-        self.observer
-            .flushed(live.id())
-            .map_err(|words| listener(live.id(), words))
+        let id = live.id().to_owned();
+        let told = Rc::clone(&self.observer).flushed(self, &id);
+        told.map_err(|words| listener(&id, words))
     }
 
-    /// Flush, release the lease, leave the live list. Closing again does nothing.
+    /// Flush, release the lease, leave the live list. Closing again does nothing, nor does closing what was detached.
     ///
     /// # Errors
     /// As `flush`, and what `release` of the backend answers; the session stays live then. `busy`, reason
     /// `lease-lost`, and the session is gone: it lost its lease before, and events of it were never stored.
     pub fn close(&mut self, key: SessionKey) -> Result<()> {
-        let Some(Slot::Live(live)) = self.slots.get(&key) else {
+        let Some(Slot::Live(live)) = self.slots.get_mut(&key) else {
             return Ok(());
         };
+        if live.is_held() {
+            live.leaving = Some(Leaving::Close);
+            return Ok(());
+        }
         if live.access == Access::Lost {
             // another writer goes on with the log: what is not stored can never be, so nothing is worth waiting for
             let lost = if live.is_drained() {
@@ -73,31 +74,30 @@ impl<P: Persistence, O: Observer> Store<P, O> {
             } else {
                 Err(lease_lost(live.id()))
             };
-            self.leave(key);
+            self.leave_closed(key);
             return lost;
         }
         self.flush(key)?;
-        let live = live_of(&mut self.slots, key)?;
+        // an observer may have detached it meanwhile
+        let Some(Slot::Live(live)) = self.slots.get_mut(&key) else {
+            return Ok(());
+        };
         if let Some(token) = &live.token
             && live.access == Access::Write
         {
             self.backend.release(live.id(), token)?;
         }
-        self.leave(key);
+        self.leave_closed(key);
         Ok(())
-    }
-
-    /// Out of the live list.
-    fn leave(&mut self, key: SessionKey) {
-        if let Some(slot) = self.slots.get_mut(&key) {
-            *slot = slot.closed();
-            self.observer.disposed(slot.id());
-        }
     }
 }
 
-/// Hand over what the medium lacks, batch by batch.
-fn drain<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, least: Least) -> Result<()> {
+/// Hand over what the medium lacks.
+pub(crate) fn drain<P: Persistence>(
+    backend: &mut Backend<P>,
+    live: &mut Live,
+    least: Least,
+) -> Result<()> {
     let mut has_adopted = false;
     while !live.is_drained() || (least == Least::Header && !live.is_stored) {
         let token = hold(backend, live)?;
@@ -127,13 +127,21 @@ fn drain<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, least: Least
             ErrorCode::AlreadyExists | ErrorCode::SeqConflict | ErrorCode::Corrupt
         );
         let from = live.cursor;
-        if has_adopted || !is_elsewhere || !adopt(backend, live, &token)? {
-            if is_elsewhere && !live.is_stored {
-                // the log is somebody else's, and so is the right to write it; the error of the call says more
-                let _ = backend.release(live.id(), &token);
-                live.token = None;
+        let found = match is_elsewhere && !has_adopted {
+            true => adopt(backend, live, &token)?,
+            false => Found::Nothing,
+        };
+        if !matches!(found, Found::Prefix) {
+            if !is_elsewhere || live.is_stored {
+                return Err(error);
             }
-            return Err(error);
+            // the log is somebody else's, and so is the right to write it; the error of the call says more
+            let _ = backend.release(live.id(), &token);
+            live.token = None;
+            return Err(match found {
+                Found::Collision(collision) => collision,
+                Found::Nothing | Found::Prefix => error,
+            });
         }
         has_adopted = true;
         note_first_prompt(backend, live, from);
@@ -141,14 +149,10 @@ fn drain<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, least: Least
     Ok(())
 }
 
-/// The next records that the medium lacks: as they are, or packed where the backend asks for it.
+/// All records that the medium lacks, as one batch, since a backend stores a batch whole or not at all: as they are, or
+/// packed where the backend asks for it.
 fn next_batch(live: &Live, info: &BackendInfo) -> Batch {
-    let bytes_max = if live.is_stored {
-        APPEND_BYTES_MAX
-    } else {
-        CREATE_BYTES_MAX
-    };
-    let stored = live.session.stored_part(live.cursor, bytes_max);
+    let stored = live.session.stored_from(live.cursor);
     let batch = Batch {
         first_seq: stored.first_seq,
         count: stored.count,
@@ -171,7 +175,11 @@ fn next_batch(live: &Live, info: &BackendInfo) -> Batch {
 
 /// Write the first prompt into the summary, once, when the events from `from` on are stored; failing to do so fails
 /// nothing.
-fn note_first_prompt<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, from: u64) {
+pub(crate) fn note_first_prompt<P: Persistence>(
+    backend: &mut Backend<P>,
+    live: &mut Live,
+    from: u64,
+) {
     if !live.prompt_is_due {
         return;
     }

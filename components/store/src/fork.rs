@@ -6,12 +6,12 @@ use annals_sdk::types::{Error, ErrorCode};
 use annals_sdk::{Persistence, Result};
 
 use crate::convert::error;
-use crate::live::{Live, SessionKey};
+use crate::live::{Live, SessionKey, Slot};
 use crate::medium::load_log;
 use crate::observer::Observer;
 use crate::store::Store;
 
-impl<P: Persistence, O: Observer> Store<P, O> {
+impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// A new session that begins with the source's events through `boundary` (none: through the last event). It is
     /// live, and stored by its first flush, its seed once. The source may be live or stored and is never changed.
     ///
@@ -53,7 +53,8 @@ impl<P: Persistence, O: Observer> Store<P, O> {
             extra: None,
         };
         let session = self.seeded(header, &seed.lines)?;
-        self.enter(Live::new(session))
+        let key = self.keep(Slot::Prepared(Box::new(Live::new(session))));
+        self.publish(key)
     }
 
     fn stored_source(&mut self, source: &str) -> Result<Session> {

@@ -6,7 +6,7 @@ use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
 use crate::convert::lease_lost;
-use crate::live::{Access, Live, Slot};
+use crate::live::{Access, Live};
 use crate::observer::Observer;
 use crate::store::Store;
 
@@ -91,7 +91,7 @@ pub(crate) fn hold<P: Persistence>(backend: &mut Backend<P>, live: &mut Live) ->
     Ok(token)
 }
 
-impl<P: Persistence, O: Observer> Store<P, O> {
+impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// Keep the leases of open sessions; the host calls it about once a second.
     ///
     /// # Errors
@@ -109,7 +109,9 @@ impl<P: Persistence, O: Observer> Store<P, O> {
             Some(_) | None => None,
         };
         for slot in self.slots.values_mut() {
-            let Slot::Live(live) = slot else { continue };
+            let Some(live) = slot.live_mut() else {
+                continue;
+            };
             let (Some(token), Access::Write) = (&live.token, live.access) else {
                 continue;
             };
@@ -133,17 +135,22 @@ impl<P: Persistence, O: Observer> Store<P, O> {
     }
 
     /// Give back every lease, before another medium takes the place of this one: later nobody could. A session that
-    /// goes on here all the same takes its lease again at its next write.
-    pub(crate) fn release_all(&mut self) {
+    /// goes on here all the same takes its lease again at its next write. One that cannot be given back goes to the
+    /// next writer once it was silent for long enough.
+    pub(crate) fn release_all(&mut self) -> Result<()> {
+        let mut released = Ok(());
         for slot in self.slots.values_mut() {
-            let Slot::Live(live) = slot else { continue };
+            let Some(live) = slot.live_mut() else {
+                continue;
+            };
             if live.access == Access::Write
                 && let Some(token) = live.token.take()
             {
-                // a lease that stays behind goes to the next writer once it was silent for long enough
-                let _ = self.backend.release(live.id(), &token);
+                let of_this = self.backend.release(live.id(), &token);
+                released = released.and(of_this);
             }
         }
+        released
     }
 
     /// What the host found out about the holder that a `busy` named; used by the next acquire for this session only.

@@ -21,6 +21,7 @@ pub mod bindings {
     });
 }
 
+mod adopting;
 mod backend;
 #[cfg(target_family = "wasm")]
 mod component;
@@ -28,10 +29,12 @@ mod convert;
 mod flush;
 mod fork;
 mod lease;
+mod lifecycle;
 mod live;
 mod medium;
 mod observer;
 mod open;
+mod out_of_band;
 mod session;
 mod store;
 

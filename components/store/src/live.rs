@@ -1,4 +1,4 @@
-//! A live session and what is left of it once it is closed.
+//! A session of the store, by where it stands: built, live, out of the list again, or closed.
 
 use annals_core::session::Session;
 use annals_sdk::types::SessionHeader;
@@ -6,17 +6,21 @@ use annals_sdk::types::SessionHeader;
 use crate::Surface;
 use crate::convert::session_header;
 
-/// Names a session handle of one store; never used twice.
+/// Names a session of one store; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct SessionKey(pub(crate) u64);
 
-/// What a handle stands for.
+/// What a key stands for.
 pub(crate) enum Slot {
+    /// Built, in no list yet.
+    Prepared(Box<Live>),
     Live(Box<Live>),
+    /// Out of the list without a flush: nobody is told any more what happens to its log.
+    Detached(Box<Live>),
     Closed(Closed),
 }
 
-/// The log, and how much of it is stored.
+/// The log, how much of it is stored, and what callbacks it is in the middle of.
 pub(crate) struct Live {
     pub(crate) session: Session,
     pub(crate) access: Access,
@@ -28,6 +32,12 @@ pub(crate) struct Live {
     pub(crate) cursor: u64,
     /// Whether the summary still lacks its first prompt.
     pub(crate) prompt_is_due: bool,
+    pub(crate) edge: Edge,
+    pub(crate) writing: Writing,
+    /// How it leaves the list as soon as nothing holds it there.
+    pub(crate) leaving: Option<Leaving>,
+    /// Orders the live list.
+    pub(crate) entry: u64,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -37,6 +47,31 @@ pub(crate) enum Access {
     ReadOnly,
     /// The lease is somebody else's now.
     Lost,
+}
+
+/// How far the one edge of creation is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Edge {
+    Silent,
+    /// The observer is being told.
+    Announcing,
+    Announced,
+}
+
+/// What is being written at this moment; only a callback ever sees anything but `Nothing`.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Writing {
+    /// The observer is being told of events.
+    pub(crate) is_published: bool,
+    /// A sequence outside the loop has not settled.
+    pub(crate) is_out_of_band: bool,
+}
+
+/// How a session leaves the list.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Leaving {
+    Detach,
+    Close,
 }
 
 /// What a handle remembers of a closed session.
@@ -56,6 +91,10 @@ impl Live {
             is_stored: false,
             cursor: 0,
             prompt_is_due: true,
+            edge: Edge::Silent,
+            writing: Writing::default(),
+            leaving: None,
+            entry: 0,
         }
     }
 
@@ -66,6 +105,11 @@ impl Live {
     /// Whether every accepted event is on the medium.
     pub(crate) fn is_drained(&self) -> bool {
         self.cursor == self.session.next_seq()
+    }
+
+    /// Whether leaving the list has to wait: the observer is being told of its creation, or a turn is to be closed.
+    pub(crate) fn is_held(&self) -> bool {
+        self.edge == Edge::Announcing || self.writing.is_out_of_band
     }
 
     /// Another medium: nothing of the session is known to be there.
@@ -89,30 +133,66 @@ impl Live {
 }
 
 impl Slot {
+    /// The session, unless it is closed.
+    pub(crate) fn open(&self) -> Option<&Live> {
+        match self {
+            Slot::Prepared(live) | Slot::Live(live) | Slot::Detached(live) => Some(live),
+            Slot::Closed(_) => None,
+        }
+    }
+
+    /// The session, unless it is closed.
+    pub(crate) fn open_mut(&mut self) -> Option<&mut Live> {
+        match self {
+            Slot::Prepared(live) | Slot::Live(live) | Slot::Detached(live) => Some(live),
+            Slot::Closed(_) => None,
+        }
+    }
+
+    /// The session, if it is in the list.
+    pub(crate) fn live(&self) -> Option<&Live> {
+        match self {
+            Slot::Live(live) => Some(live),
+            Slot::Prepared(_) | Slot::Detached(_) | Slot::Closed(_) => None,
+        }
+    }
+
+    /// The session, if it is in the list.
+    pub(crate) fn live_mut(&mut self) -> Option<&mut Live> {
+        match self {
+            Slot::Live(live) => Some(live),
+            Slot::Prepared(_) | Slot::Detached(_) | Slot::Closed(_) => None,
+        }
+    }
+
     pub(crate) fn id(&self) -> &str {
         match self {
-            Slot::Live(live) => live.id(),
+            Slot::Prepared(live) | Slot::Live(live) | Slot::Detached(live) => live.id(),
             Slot::Closed(closed) => &closed.header.id,
         }
     }
 
     pub(crate) fn header(&self) -> SessionHeader {
         match self {
-            Slot::Live(live) => session_header(live.session.header()),
+            Slot::Prepared(live) | Slot::Live(live) | Slot::Detached(live) => {
+                session_header(live.session.header())
+            }
             Slot::Closed(closed) => closed.header.clone(),
         }
     }
 
     pub(crate) fn next_seq(&self) -> u64 {
         match self {
-            Slot::Live(live) => live.session.next_seq(),
+            Slot::Prepared(live) | Slot::Live(live) | Slot::Detached(live) => {
+                live.session.next_seq()
+            }
             Slot::Closed(closed) => closed.next_seq,
         }
     }
 
     pub(crate) fn surface(&self) -> Surface {
         match self {
-            Slot::Live(live) => live.surface(),
+            Slot::Prepared(live) | Slot::Live(live) | Slot::Detached(live) => live.surface(),
             Slot::Closed(closed) => closed.surface.clone(),
         }
     }

@@ -5,7 +5,7 @@ use annals_core::fault::{Fault, Reason};
 use annals_core::header::{FORMAT_VERSION, Header};
 use annals_core::load::{self, Loaded, Loader};
 use annals_core::record::read_record;
-use annals_sdk::types::{ErrorCode, Page};
+use annals_sdk::types::{Error, ErrorCode, Page};
 use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
@@ -67,14 +67,22 @@ fn read_header(id: &str, page: &Page) -> Result<Header> {
     Ok(header)
 }
 
+/// What the medium holds of a live session.
+pub(crate) enum Found {
+    Nothing,
+    /// A prefix of the log in memory: the cursor stands at its end, and a torn end is cut.
+    Prefix,
+    /// Anything else, under the same id; nothing was done.
+    Collision(Error),
+}
+
 /// Find out how much of the log in memory is on the medium already, after an answer that was lost or a medium that is
-/// new to the session. True when what is stored is a prefix of the log: the cursor then stands at its end, and a torn
-/// end is cut. False, and nothing done, when it is anything else.
+/// new to the session.
 pub(crate) fn adopt<P: Persistence>(
     backend: &mut Backend<P>,
     live: &mut Live,
     token: &str,
-) -> Result<bool> {
+) -> Result<Found> {
     let from = live.cursor;
     let ours = unpack(&live.session.stored_from(from).lines).map_err(error)?;
     let mut prefix = Prefix {
@@ -86,14 +94,16 @@ pub(crate) fn adopt<P: Persistence>(
     let mut cursor = 0;
     loop {
         let page = match backend.load(live.id(), cursor, PAGE_BYTES_MAX) {
-            Err(error) if error.code == ErrorCode::NotFound => return Ok(false),
+            Err(error) if error.code == ErrorCode::NotFound => return Ok(Found::Nothing),
             page => page?,
         };
-        if cursor == 0 && !has_header(&page, live.session.header()) {
-            return Ok(false);
+        if cursor == 0
+            && let Some(collision) = header_collision(&page, live.session.header())
+        {
+            return Ok(Found::Collision(collision));
         }
         if !prefix.takes(&page) {
-            return Ok(false);
+            return Ok(Found::Collision(log_collision(live.id())));
         }
         let Some(next) = page.next else { break };
         cursor = next;
@@ -102,21 +112,50 @@ pub(crate) fn adopt<P: Persistence>(
         next_seq, is_torn, ..
     } = prefix;
     if next_seq < from {
-        return Ok(false);
+        return Ok(Found::Collision(log_collision(live.id())));
     }
     if is_torn {
         backend.truncate(live.id(), token, next_seq)?;
     }
     live.is_stored = true;
     live.cursor = next_seq;
-    Ok(true)
+    Ok(Found::Prefix)
 }
 
-/// Whether a first page has that header. Lines are compared: further members may come back without the whitespace that
-/// they were given with.
-fn has_header(page: &Page, header: &Header) -> bool {
+/// Why a first page is not of a session with that header, if it is not. Lines are compared: further members may come
+/// back without the whitespace that they were given with.
+fn header_collision(page: &Page, header: &Header) -> Option<Error> {
     let stored = page.header.clone().map(core_header);
-    stored.is_some_and(|stored| stored.line() == header.line())
+    if stored.as_ref().map(Header::line) == Some(header.line()) {
+        return None;
+    }
+    let id = header.id.as_str();
+    let stored_cwd = stored.as_ref().and_then(|stored| stored.cwd.as_deref());
+    if stored.is_some() && stored_cwd != header.cwd.as_deref() {
+        let cwd = |cwd: Option<&str>| cwd.unwrap_or("none").to_owned();
+        let (stored, live) = (cwd(stored_cwd), cwd(header.cwd.as_deref()));
+        let message = format!(
+            "session {id:?} is stored already with cwd {stored:?}, the live one has {live:?}; fork it under another id"
+        );
+        let error = Error::new(ErrorCode::AlreadyExists, "live-collision-cwd", message);
+        return Some(
+            error
+                .fact("id", id)
+                .fact("stored", stored)
+                .fact("live", live),
+        );
+    }
+    let message =
+        format!("another session is stored already as {id:?}; fork the live one under another id");
+    let error = Error::new(ErrorCode::AlreadyExists, "live-collision", message);
+    Some(error.fact("id", id))
+}
+
+fn log_collision(id: &str) -> Error {
+    let message = format!(
+        "session {id:?} is stored already with events that the live one does not begin with; fork the live one under another id"
+    );
+    Error::new(ErrorCode::AlreadyExists, "live-collision-seed", message).fact("id", id)
 }
 
 /// The stored records, as far as they were read, against ours.

@@ -13,7 +13,7 @@ use crate::observer::Observer;
 use crate::store::Store;
 use crate::{OpenMode, Repair};
 
-impl<P: Persistence, O: Observer> Store<P, O> {
+impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// A stored session becomes live; see `open-mode` in the WIT. What was loaded is never stored again.
     ///
     /// # Errors
@@ -28,20 +28,22 @@ impl<P: Persistence, O: Observer> Store<P, O> {
         }
         if mode == OpenMode::Inspect {
             let (live, repair) = self.backend.reading(id, |backend| inspect(backend, id))?;
-            return Ok((self.enter(live)?, repair));
+            return Ok((self.publish_loaded(live)?, repair));
         }
         // asked first, so that an id that is not there leaves no lease behind
         if !self.backend.reading(id, |backend| backend.has(id))? {
             return Err(Error::not_found(id));
         }
         let token = self.backend.acquire(id)?;
-        let opened = repaired(&mut self.backend, id, mode, &token)
-            .and_then(|(live, repair)| Ok((self.enter(live)?, repair)));
-        if opened.is_err() {
-            // the error of opening says more than one of giving back
-            let _ = self.backend.release(id, &token);
+        match repaired(&mut self.backend, id, mode, &token) {
+            // a veto gives the lease back
+            Ok((live, repair)) => Ok((self.publish_loaded(live)?, repair)),
+            Err(error) => {
+                // the error of opening says more than one of giving back
+                let _ = self.backend.release(id, &token);
+                Err(error)
+            }
         }
-        opened
     }
 }
 

@@ -1,18 +1,20 @@
 //! What a session handle answers from memory.
 
+use std::rc::Rc;
+
 use annals_sdk::types::{Batch, Error, ErrorCode, Page, SessionHeader};
 use annals_sdk::{Persistence, Result};
 
-use crate::convert::{batch, closed, error, lease_lost, read_only};
-use crate::live::{Access, SessionKey, Slot};
+use crate::convert::{append_reentrant, batch, error, lease_lost, not_live, read_only};
+use crate::live::{Access, Live, SessionKey, Slot};
 use crate::observer::Observer;
-use crate::store::{Store, live_of};
+use crate::store::Store;
 use crate::{Messages, Surface};
 
 /// What a stored line has beyond the line that was given: seq, time and the newline.
 const ENVELOPE_BYTES_MAX: u64 = 64;
 
-impl<P: Persistence, O: Observer> Store<P, O> {
+impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// The session's id, also once it is closed; none for a handle that was forgotten.
     pub fn id(&self, key: SessionKey) -> Option<String> {
         self.slots.get(&key).map(|slot| slot.id().to_owned())
@@ -33,24 +35,34 @@ impl<P: Persistence, O: Observer> Store<P, O> {
         self.slots.get(&key).map(Slot::surface)
     }
 
-    /// Append lines of `{type, data, surfaceOp?, sourceEventSeqs?, seq?, time?}`, all or none, in memory.
+    /// Append lines of `{type, data, surfaceOp?, sourceEventSeqs?, seq?, time?}`, all or none, in memory. Nobody is told
+    /// of what is appended to a session that is not live.
     ///
     /// # Errors
     /// `invalid`: a line breaks a rule, detail has `line`; `seq-conflict`; `read-only` in an inspected session;
-    /// `busy`: the lease was lost; `limit`: a record would be too long for the backend; `not-found`: closed.
+    /// `busy`: the lease was lost; `limit`: a record would be too long for the backend; `not-found`: closed;
+    /// `reentrant`, reason `append-reentrant`: the observer is being told of other events of the session.
     pub fn append(&mut self, key: SessionKey, events: &str, time_ms: u64) -> Result<Batch> {
-        let live = live_of(&mut self.slots, key)?;
-        match live.access {
-            Access::Write => {}
-            Access::ReadOnly => return Err(read_only(live.id())),
-            Access::Lost => return Err(lease_lost(live.id())),
-        }
+        let Some(slot) = self.slots.get_mut(&key) else {
+            return Err(not_live(None));
+        };
+        let is_told = slot.live().is_some();
+        let Some(live) = slot.open_mut() else {
+            return Err(not_live(Some(slot)));
+        };
+        check_writable(live)?;
         if let Some(info) = self.backend.info() {
             check_lengths(events, info.record_bytes_max, ENVELOPE_BYTES_MAX)?;
         }
         let batch = batch(live.session.append(events, time_ms).map_err(error)?);
-        if batch.count > 0 {
-            self.observer.appended(live.id(), &batch);
+        if batch.count == 0 || !is_told {
+            return Ok(batch);
+        }
+        live.writing.is_published = true;
+        let id = live.id().to_owned();
+        Rc::clone(&self.observer).appended(self, &id, &batch);
+        if let Some(live) = self.slots.get_mut(&key).and_then(Slot::open_mut) {
+            live.writing.is_published = false;
         }
         Ok(batch)
     }
@@ -60,19 +72,26 @@ impl<P: Persistence, O: Observer> Store<P, O> {
     /// # Errors
     /// `invalid`: `start` is beyond the end; `not-found`: closed.
     pub fn events(&self, key: SessionKey, start: u64, bytes_max: u32) -> Result<Page> {
-        match self.slots.get(&key) {
-            Some(Slot::Live(live)) => {
-                let page = live.session.events(start, bytes_max).map_err(error)?;
-                Ok(Page {
-                    header: None,
-                    at_byte: None,
-                    lines: page.lines,
-                    raw: None,
-                    next: page.next,
-                })
-            }
-            Some(Slot::Closed(_)) | None => Err(closed(&self.id(key).unwrap_or_default())),
-        }
+        let slot = self.slots.get(&key);
+        let live = slot.and_then(Slot::open).ok_or_else(|| not_live(slot))?;
+        let page = live.session.events(start, bytes_max).map_err(error)?;
+        Ok(Page {
+            header: None,
+            at_byte: None,
+            lines: page.lines,
+            raw: None,
+            next: page.next,
+        })
+    }
+
+    /// The present request header in its canonical form, as the text of one JSON object; none before the first one.
+    ///
+    /// # Errors
+    /// `invalid`: the newest snapshot holds no header with a config; `not-found`: closed.
+    pub fn request_header(&self, key: SessionKey) -> Result<Option<String>> {
+        let slot = self.slots.get(&key);
+        let live = slot.and_then(Slot::open).ok_or_else(|| not_live(slot))?;
+        live.session.request_header().map_err(error)
     }
 
     /// The history that the model sees, from position `start`.
@@ -80,7 +99,12 @@ impl<P: Persistence, O: Observer> Store<P, O> {
     /// # Errors
     /// `invalid`: `start` is beyond the end; `not-found`: closed.
     pub fn messages(&mut self, key: SessionKey, start: u32, bytes_max: u32) -> Result<Messages> {
-        let live = live_of(&mut self.slots, key)?;
+        let Some(slot) = self.slots.get_mut(&key) else {
+            return Err(not_live(None));
+        };
+        let Some(live) = slot.open_mut() else {
+            return Err(not_live(Some(slot)));
+        };
         let page = live.session.messages(start, bytes_max).map_err(error)?;
         Ok(Messages {
             generation: page.generation,
@@ -90,11 +114,25 @@ impl<P: Persistence, O: Observer> Store<P, O> {
         })
     }
 
-    /// The handle was dropped. A live session stays live; of a closed one nothing is kept any longer.
+    /// The handle was dropped. A live session stays live; of another one nothing is kept any longer.
     pub fn forget(&mut self, key: SessionKey) {
-        if matches!(self.slots.get(&key), Some(Slot::Closed(_))) {
+        if self
+            .slots
+            .get(&key)
+            .is_some_and(|slot| slot.live().is_none())
+        {
             self.slots.remove(&key);
         }
+    }
+}
+
+/// Whether events may be appended now.
+pub(crate) fn check_writable(live: &Live) -> Result<()> {
+    match live.access {
+        Access::Write if live.writing.is_published => Err(append_reentrant(live.id())),
+        Access::Write => Ok(()),
+        Access::ReadOnly => Err(read_only(live.id())),
+        Access::Lost => Err(lease_lost(live.id())),
     }
 }
 

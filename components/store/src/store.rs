@@ -1,28 +1,31 @@
-//! The store: the list of live sessions, creation, and what is stored beside them.
+//! The store: the list of live sessions, and what is stored beside them.
 
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
-use annals_core::header::{FORMAT_VERSION, Header};
+use annals_core::header::Header;
 use annals_core::session::Session;
 use annals_sdk::types::{BackendInfo, Error, ErrorCode, Listing, Page, SessionSummary};
 use annals_sdk::{Persistence, Result};
 
-use crate::CreateOptions;
 use crate::backend::{Backend, Medium, Settings};
-use crate::convert::{already_live, check_id, closed, error, listener};
+use crate::convert::{already_live, check_id, error, not_live};
 use crate::live::{Live, SessionKey, Slot};
 use crate::observer::Observer;
+use crate::out_of_band::check_types;
 use crate::session::check_lengths;
 
 /// Live sessions in memory, stored ones through the backend. It has no clock and no randomness.
 pub struct Store<P, O> {
     pub(crate) backend: Backend<P>,
-    pub(crate) observer: O,
-    /// By handle, so in order of creation.
+    pub(crate) observer: Rc<O>,
     pub(crate) slots: BTreeMap<SessionKey, Slot>,
-    last_key: u64,
+    pub(crate) last_key: u64,
+    pub(crate) last_entry: u64,
     /// The last number given to an id.
     last_minted: u64,
+    /// Types that may be appended outside a turn.
+    pub(crate) out_of_band_types: Vec<String>,
 }
 
 /// A live session of that handle, or `not-found`.
@@ -32,27 +35,28 @@ pub(crate) fn live_of(
 ) -> Result<&mut Live> {
     match slots.get_mut(&key) {
         Some(Slot::Live(live)) => Ok(live),
-        Some(slot @ Slot::Closed(_)) => Err(closed(slot.id())),
-        None => Err(closed("")),
+        slot => Err(not_live(slot.as_deref())),
     }
 }
 
-impl<P: Persistence, O: Observer> Store<P, O> {
+impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// A store without a backend until `configure` gives it one.
     pub fn new(persistence: P, observer: O) -> Self {
         Store {
             backend: Backend::new(persistence),
-            observer,
+            observer: Rc::new(observer),
             slots: BTreeMap::new(),
             last_key: 0,
+            last_entry: 0,
             last_minted: 0,
+            out_of_band_types: Vec::new(),
         }
     }
 
     /// Name the host as a holder of leases, and hand `backend` to the backend; none means that there is none.
     ///
     /// # Errors
-    /// `invalid`: `holder` is no JSON object, or a type is given; what `configure` of the backend answers.
+    /// `invalid`: `holder` is no JSON object, or a type is one of the surface or of a boundary; what `configure` of the backend answers.
     pub fn configure(
         &mut self,
         holder: &str,
@@ -63,47 +67,17 @@ impl<P: Persistence, O: Observer> Store<P, O> {
             let message = "the holder is no JSON object; give one that names this host";
             return Err(Error::new(ErrorCode::Invalid, "holder-not-json", message));
         }
-        if let Some(given) = out_of_band_types.first() {
-            let message =
-                format!("out-of-band type {given:?} is not known; the list is empty today");
-            return Err(Error::new(ErrorCode::Invalid, "out-of-band-types", message));
-        }
+        check_types(out_of_band_types)?;
         if !self.backend.has_settings(backend.as_ref()) {
-            self.release_all();
+            // the error of configuring, if there is one, says more
+            let _ = self.release_all();
         }
         let (info, medium) = self.backend.configure(holder, backend)?;
+        self.out_of_band_types = out_of_band_types.to_vec();
         if medium == Medium::Other {
-            for slot in self.slots.values_mut() {
-                if let Slot::Live(live) = slot {
-                    live.forget_medium();
-                }
-            }
+            self.lives_mut().for_each(Live::forget_medium);
         }
         Ok(info)
-    }
-
-    /// A new live session; nothing is stored until its first flush.
-    ///
-    /// # Errors
-    /// `already-exists`: live or stored; `invalid`: a header member or the seed breaks a rule; `limit`: a record of
-    /// the seed is too long for the backend; `other`, reason `listener-error`: the observer's veto.
-    pub fn create(&mut self, options: CreateOptions, time_ms: u64) -> Result<SessionKey> {
-        let id = self.new_id(options.id)?;
-        let header = Header {
-            version: FORMAT_VERSION,
-            id,
-            created_at_ms: options.created_at_ms.unwrap_or(time_ms),
-            cwd: options.cwd,
-            parent_session: options.parent_session,
-            seed_length: options.seed_length,
-            delegation_depth: options.delegation_depth,
-            extra: options.extra,
-        };
-        let seed = options.seed.as_deref().unwrap_or_default();
-        let session = self.seeded(header, seed)?;
-        check_seed_length(&session)?;
-        self.check_new(&session.header().id)?;
-        self.enter(Live::new(session))
     }
 
     /// A session that begins with `seed`.
@@ -158,31 +132,23 @@ impl<P: Persistence, O: Observer> Store<P, O> {
     }
 
     pub(crate) fn lives(&self) -> impl Iterator<Item = &Live> {
-        self.slots.values().filter_map(|slot| match slot {
-            Slot::Live(live) => Some(&**live),
-            Slot::Closed(_) => None,
-        })
+        self.slots.values().filter_map(Slot::live)
     }
 
-    /// Into the live list, unless the observer objects.
-    pub(crate) fn enter(&mut self, live: Live) -> Result<SessionKey> {
-        self.last_key += 1;
-        let key = SessionKey(self.last_key);
-        let id = live.id().to_owned();
-        self.slots.insert(key, Slot::Live(Box::new(live)));
-        match self.observer.created(&id) {
-            Ok(()) => Ok(key),
-            Err(words) => {
-                self.slots.remove(&key);
-                self.observer.disposed(&id);
-                Err(listener(&id, words))
-            }
-        }
+    pub(crate) fn lives_mut(&mut self) -> impl Iterator<Item = &mut Live> {
+        self.slots.values_mut().filter_map(Slot::live_mut)
     }
 
-    /// Ids of live sessions, in order of creation.
+    /// Which live session has the id.
+    pub fn key_of(&self, id: &str) -> Option<SessionKey> {
+        let mut slots = self.slots.iter();
+        slots.find_map(|(key, slot)| (slot.live()?.id() == id).then_some(*key))
+    }
+
+    /// Ids of live sessions, in the order in which they entered.
     pub fn live(&self) -> Vec<String> {
-        self.lives().map(|live| live.id().to_owned()).collect()
+        let keys = self.keys_in_order().into_iter();
+        keys.filter_map(|key| self.id(key)).collect()
     }
 
     /// Stored records as they are, unjudged, going on past damage.
@@ -237,9 +203,9 @@ impl<P: Persistence, O: Observer> Store<P, O> {
             }
             let token = backend.acquire(id)?;
             let deleted = backend.delete(id, &token);
-            // a lease that went with the session is none any more, and giving it back is ok
-            let released = backend.release(id, &token);
-            deleted.and(released)
+            // a lease that went with the session is none any more, and one that stays undoes nothing
+            let _ = backend.release(id, &token);
+            deleted
         })
     }
 
@@ -251,30 +217,11 @@ impl<P: Persistence, O: Observer> Store<P, O> {
         self.backend
             .reading(id, |backend| backend.update(id, summary))?;
         if summary.first_prompt.is_some() {
-            for slot in self.slots.values_mut() {
-                // what the caller wrote is not to be replaced by what the store would write
-                if let Slot::Live(live) = slot
-                    && live.id() == id
-                {
-                    live.prompt_is_due = false;
-                }
+            // what the caller wrote is not to be replaced by what the store would write
+            for live in self.lives_mut().filter(|live| live.id() == id) {
+                live.prompt_is_due = false;
             }
         }
         Ok(())
-    }
-}
-
-fn check_seed_length(session: &Session) -> Result<()> {
-    let events = session.next_seq();
-    match session.header().seed_length {
-        Some(length) if length > events => {
-            let message = format!("seed-length is {length}, the seed has {events} events");
-            Err(
-                Error::new(ErrorCode::Invalid, "header-seed-length", message)
-                    .fact("expected", events)
-                    .fact("actual", length),
-            )
-        }
-        Some(_) | None => Ok(()),
     }
 }

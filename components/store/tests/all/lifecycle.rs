@@ -74,10 +74,6 @@ fn a_header_that_breaks_a_rule_makes_no_session() {
             "Invalid header-created-at",
         ),
         (
-            with(|options| options.seed_length = Some(1)),
-            "Invalid header-seed-length",
-        ),
-        (
             with(|options| options.extra = Some("[]".into())),
             "Invalid header-not-record",
         ),
@@ -235,10 +231,12 @@ fn configure_refuses_what_it_does_not_know() {
         label(store.configure("[]", &[], None)),
         "Invalid holder-not-json"
     );
-    assert_eq!(
-        label(store.configure("{}", &["x".into()], None)),
-        "Invalid out-of-band-types"
-    );
+    for given in ["", "turn/start", "step/end", "user/message"] {
+        assert_eq!(
+            label(store.configure("{}", &["plugin/x".into(), given.into()], None)),
+            "Invalid out-of-band-type"
+        );
+    }
     let unknown = Some(vec![("colour".into(), "red".into())]);
     let error = store.configure("{}", &[], unknown).unwrap_err();
     assert!(error.message.contains("colour"), "{}", error.message);

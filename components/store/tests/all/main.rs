@@ -2,11 +2,14 @@
 
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod adopting;
+mod entries;
 mod files;
 mod fork;
 mod hostile;
 mod leases;
 mod lifecycle;
 mod opening;
+mod out_of_band;
 mod support;
 mod writing;

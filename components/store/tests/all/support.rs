@@ -211,22 +211,22 @@ impl Recorder {
     }
 }
 
-impl Observer for Recorder {
-    fn created(&mut self, id: &str) -> std::result::Result<(), String> {
+impl Observer<Medium> for Recorder {
+    fn created(&self, _store: &mut TestStore, id: &str) -> std::result::Result<(), String> {
         self.hear(format!("created {id}"));
         self.0.borrow_mut().veto.take().map_or(Ok(()), Err)
     }
-    fn appended(&mut self, id: &str, events: &Batch) {
+    fn appended(&self, _store: &mut TestStore, id: &str, events: &Batch) {
         self.hear(format!(
             "appended {id} {}+{}",
             events.first_seq, events.count
         ));
     }
-    fn flushed(&mut self, id: &str) -> std::result::Result<(), String> {
+    fn flushed(&self, _store: &mut TestStore, id: &str) -> std::result::Result<(), String> {
         self.hear(format!("flushed {id}"));
         self.0.borrow_mut().flush_error.take().map_or(Ok(()), Err)
     }
-    fn disposed(&mut self, id: &str) {
+    fn disposed(&self, _store: &mut TestStore, id: &str) {
         self.hear(format!("disposed {id}"));
     }
 }

@@ -89,10 +89,7 @@ fn a_log_that_is_not_ours_is_never_written_to() {
     let key = store.create(options("a"), 1).unwrap();
     store.append(key, &turn("mine"), 2).unwrap();
     medium.plant("a", &stored_turn(0, "theirs"), 3);
-    assert_eq!(
-        label(store.flush(key)),
-        "AlreadyExists session-already-exists"
-    );
+    assert_eq!(label(store.flush(key)), "AlreadyExists live-collision-seed");
     assert_eq!(medium.lines("a"), stored_turn(0, "theirs"));
     assert_eq!(store.next_seq(key), Some(3));
     // nor is its writer kept out: the lease is not held for a log that can never be ours
@@ -168,16 +165,19 @@ fn a_torn_end_of_our_own_is_cut_before_going_on() {
     assert!(store.read_cut("a", 0, 100).unwrap().raw.is_some());
 }
 
+/// One append of 18 MB was handed over in pieces of 4 MiB. The disk filled in a later piece, the append was reported as
+/// failed, and the earlier pieces stayed: the retry doubled them. A backlog is one batch, stored whole or not at all.
 #[test]
-fn a_large_backlog_goes_in_pieces_on_record_borders() {
+fn a_large_backlog_is_one_batch() {
     let (mut store, medium, _) = setting();
     let key = flushed(&mut store, "a", "small");
     let text = "x".repeat(1_000_000);
     for _ in 0..10 {
         store.append(key, &turn(&text), 2).unwrap();
     }
+    let before = medium.count("append");
     store.flush(key).unwrap();
-    assert!(medium.count("append") >= 3, "{}", medium.count("append"));
+    assert_eq!(medium.count("append"), before + 1);
     assert_eq!(
         medium.lines("a"),
         store.events(key, 0, u32::MAX).unwrap().lines

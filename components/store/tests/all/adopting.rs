@@ -1,0 +1,153 @@
+//! A backend takes the place of another one while sessions are live.
+
+use annals_sdk::types::ErrorCode;
+use annals_store::{CreateOptions, OpenMode, SessionKey};
+
+use crate::support::*;
+
+/// A store without a backend, with one session of one turn at time 7.
+fn homeless(options: CreateOptions, medium: &Medium) -> (TestStore, SessionKey) {
+    let mut store = TestStore::new(medium.clone(), Recorder::default());
+    store.configure("{}", &[], None).unwrap();
+    let key = store.create(options, 1).unwrap();
+    store.append(key, &turn("hi"), 7).unwrap();
+    (store, key)
+}
+
+fn adopted(store: &mut TestStore) -> Vec<String> {
+    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    let adopted = store.adopt().unwrap().into_iter();
+    let shown = adopted.map(|(id, error)| match error {
+        None => format!("{id} ok"),
+        Some(error) => format!("{id} {:?} {}", error.code, error.reason),
+    });
+    shown.collect()
+}
+
+#[test]
+fn nothing_stored_is_stored_whole() {
+    let medium = Medium::default();
+    let (mut store, key) = homeless(options("a"), &medium);
+    store.create(options("empty"), 1).unwrap();
+    assert_eq!(adopted(&mut store), ["a ok", "empty ok"]);
+    assert_eq!(medium.lines("a"), stored_turn(0, "hi"));
+    assert!(!store.has("empty").unwrap());
+    store.append(key, &turn("more"), 8).unwrap();
+    store.flush(key).unwrap();
+    assert_eq!((medium.count("create"), medium.count("append")), (1, 1));
+}
+
+#[test]
+fn a_stored_prefix_gets_the_rest_and_an_open_turn_stays_open() {
+    for events in 0..4 {
+        let medium = Medium::default();
+        let (mut store, key) = homeless(options("a"), &medium);
+        let whole = stored_turn(0, "hi");
+        let prefix: String = whole.split_inclusive('\n').take(events).collect();
+        medium.plant("a", &prefix, events as u64);
+        store.append(key, START, 8).unwrap();
+        assert_eq!(adopted(&mut store), ["a ok"], "{events}");
+        assert_eq!(
+            medium.lines("a"),
+            store.events(key, 0, u32::MAX).unwrap().lines
+        );
+        assert_eq!(store.next_seq(key), Some(4));
+        assert_eq!(medium.count("create"), 0);
+        store.close(key).unwrap();
+    }
+}
+
+#[test]
+fn anything_else_is_a_collision_and_stays_as_it_is() {
+    let at = |cwd: &str| CreateOptions {
+        cwd: Some(cwd.to_owned()),
+        ..options("a")
+    };
+    let later = CreateOptions {
+        created_at_ms: Some(2),
+        ..options("a")
+    };
+    let same = stored_turn(0, "hi");
+    for (options, stored, count, reason) in [
+        (at("/w"), same.clone(), 3, "live-collision-cwd"),
+        (later, same.clone(), 3, "live-collision"),
+        (
+            options("a"),
+            stored_turn(0, "theirs"),
+            3,
+            "live-collision-seed",
+        ),
+        (
+            options("a"),
+            same + &stored_turn(3, "more"),
+            6,
+            "live-collision-seed",
+        ),
+    ] {
+        let medium = Medium::default();
+        let (mut store, key) = homeless(options, &medium);
+        medium.plant("a", &stored, count);
+        assert_eq!(
+            adopted(&mut store),
+            [format!("a ErrorCode::AlreadyExists {reason}")]
+        );
+        assert_eq!(label(store.flush(key)), format!("AlreadyExists {reason}"));
+        assert_eq!(medium.lines("a"), stored);
+        assert_eq!(store.live(), ["a"]);
+        // the lease of a log that is not ours is not kept
+        store_on(&medium).open("a", OpenMode::Resume).unwrap();
+    }
+}
+
+#[test]
+fn one_session_that_cannot_be_bound_keeps_no_other_from_it() {
+    let medium = Medium::default();
+    let (mut store, _) = homeless(options("a"), &medium);
+    let other = store.create(options("b"), 1).unwrap();
+    store.append(other, &turn("hi"), 7).unwrap();
+    medium.fail("create", Failure::Before, ErrorCode::NoSpace);
+    assert_eq!(adopted(&mut store)[1], "b ok");
+    assert_eq!(adopted(&mut store), ["a ok", "b ok"]);
+}
+
+#[test]
+fn unbinding_stores_everything_and_gives_every_lease_back() {
+    let (mut store, medium, _) = setting();
+    let one = flushed(&mut store, "a", "hi");
+    let two = store.create(options("b"), 1).unwrap();
+    store.append(two, &turn("hi"), 7).unwrap();
+    store.append(one, &turn("more"), 7).unwrap();
+    medium.fail("append", Failure::Before, ErrorCode::NoSpace);
+    assert_eq!(store.unbind().unwrap_err().code, ErrorCode::NoSpace);
+    assert_eq!(medium.count("release"), 0);
+    assert!(store.has("b").unwrap());
+    store.unbind().unwrap();
+    assert_eq!(medium.count("release"), 2);
+    assert_eq!(store.live(), ["a", "b"]);
+    store_on(&medium).open("a", OpenMode::Resume).unwrap();
+    // the same medium again: what is there is found
+    assert_eq!(
+        adopted(&mut store),
+        ["a ErrorCode::Busy lease-held", "b ok"]
+    );
+    assert_eq!(medium.count("create"), 2);
+}
+
+#[test]
+fn what_is_only_inspected_is_left_alone() {
+    let (mut store, medium, _) = setting();
+    medium.plant("a", &stored_turn(0, "hi"), 3);
+    store.open("a", OpenMode::Inspect).unwrap();
+    store.unbind().unwrap();
+    let before = medium.count("acquire");
+    assert_eq!(adopted(&mut store), ["a ok"]);
+    assert_eq!(medium.count("acquire"), before);
+}
+
+#[test]
+fn without_a_backend_there_is_nothing_to_bind_to() {
+    let medium = Medium::default();
+    let (mut store, _) = homeless(options("a"), &medium);
+    assert_eq!(label(store.unbind()), "NotConfigured not-configured");
+    assert_eq!(label(store.adopt()), "NotConfigured not-configured");
+}

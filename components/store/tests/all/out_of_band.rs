@@ -1,0 +1,126 @@
+//! Events from outside the loop.
+
+use annals_sdk::types::ErrorCode;
+
+use crate::support::*;
+
+const NOTE: &str = r#"{"type":"plugin/note","data":{"v":1}}"#;
+const TRIGGER: &str = "{\"kind\":\"injection\",\n \"source\":{\"kind\":\"plugin\"}}";
+
+fn opted_in() -> (TestStore, Medium, Recorder) {
+    let (mut store, medium, recorder) = setting();
+    let types = ["plugin/note".to_owned()];
+    store.configure("{}", &types, Some(Vec::new())).unwrap();
+    (store, medium, recorder)
+}
+
+fn types(lines: &str) -> Vec<String> {
+    let parsed = lines.lines().map(|line| {
+        let event: serde_json::Value = serde_json::from_str(line).unwrap();
+        event["type"].as_str().unwrap().to_owned()
+    });
+    parsed.collect()
+}
+
+#[test]
+fn outside_a_turn_it_gets_one_of_its_own() {
+    let (mut store, medium, recorder) = opted_in();
+    let key = flushed(&mut store, "a", "hi");
+    recorder.take();
+    let batch = store.append_out_of_band(key, NOTE, TRIGGER, 9).unwrap();
+    assert_eq!(
+        (batch.first_seq, batch.count, batch.last_time_ms),
+        (4, 1, 9)
+    );
+    assert_eq!(
+        recorder.take(),
+        [
+            "appended a 3+1",
+            "appended a 4+1",
+            "appended a 5+1",
+            "flushed a"
+        ]
+    );
+    let stored = medium.lines("a");
+    assert_eq!(
+        types(&stored)[3..],
+        ["turn/start", "plugin/note", "turn/end"]
+    );
+    let start = stored.lines().nth(3).unwrap();
+    assert!(
+        start.contains(r#""turn":2,"trigger":{"kind":"injection","#),
+        "{start}"
+    );
+}
+
+#[test]
+fn in_an_open_turn_it_goes_in_as_it_is() {
+    let (mut store, medium, recorder) = opted_in();
+    let key = store.create(options("a"), 1).unwrap();
+    store.append(key, START, 1).unwrap();
+    recorder.take();
+    let batch = store.append_out_of_band(key, NOTE, TRIGGER, 9).unwrap();
+    assert_eq!(batch.first_seq, 1);
+    assert_eq!(recorder.take(), ["appended a 1+1"]);
+    assert_eq!(medium.count("create"), 0);
+}
+
+#[test]
+fn a_refused_event_closes_and_flushes_its_turn() {
+    let (mut store, medium, _) = opted_in();
+    let key = store.create(options("a"), 1).unwrap();
+    let lossy = r#"{"type":"plugin/note","data":-0}"#;
+    assert_eq!(
+        label(store.append_out_of_band(key, lossy, TRIGGER, 1)),
+        "Invalid append-data-not-json"
+    );
+    assert_eq!(types(&medium.lines("a")), ["turn/start", "turn/end"]);
+    let surface = r#"{"type":"plugin/note","data":0,"surfaceOp":"append"}"#;
+    assert_eq!(
+        label(store.append_out_of_band(key, surface, TRIGGER, 1)),
+        "Invalid surface-op-on-log-only-event"
+    );
+    assert_eq!(store.next_seq(key), Some(4));
+    // the turn is there for the next one to count on
+    store.append_out_of_band(key, NOTE, "1", 1).unwrap();
+    assert!(medium.lines("a").contains(r#"{"turn":3,"trigger":1}"#));
+}
+
+#[test]
+fn what_cannot_begin_leaves_no_trace() {
+    let (mut store, medium, _) = opted_in();
+    let key = store.create(options("a"), 1).unwrap();
+    let two = format!("{NOTE}\n{NOTE}\n");
+    for (event, trigger, expected) in [
+        (END, TRIGGER, "Invalid out-of-band-type"),
+        (r#"{"data":1}"#, TRIGGER, "Invalid out-of-band-type"),
+        (&two, TRIGGER, "Invalid append-envelope-invalid"),
+        ("", TRIGGER, "Invalid append-envelope-invalid"),
+        ("{", TRIGGER, "Invalid json-syntax"),
+        (NOTE, "", "Invalid append-data-not-json"),
+        (NOTE, "1}", "Invalid append-data-not-json"),
+        (NOTE, "{\"x\":-0}", "Invalid append-data-not-json"),
+    ] {
+        let result = store.append_out_of_band(key, event, trigger, 1);
+        assert_eq!(label(result), expected, "{event} {trigger}");
+    }
+    assert_eq!(store.next_seq(key), Some(0));
+    assert_eq!(medium.count("create"), 0);
+    store.detach(key).unwrap();
+    assert_eq!(
+        label(store.append_out_of_band(key, NOTE, TRIGGER, 1)),
+        "NotFound session-not-live-in-store"
+    );
+}
+
+#[test]
+fn a_failed_flush_keeps_the_events() {
+    let (mut store, medium, _) = opted_in();
+    let key = store.create(options("a"), 1).unwrap();
+    medium.fail("create", Failure::Before, ErrorCode::NoSpace);
+    let error = store.append_out_of_band(key, NOTE, TRIGGER, 1).unwrap_err();
+    assert_eq!(error.code, ErrorCode::NoSpace);
+    assert_eq!(store.next_seq(key), Some(3));
+    store.append_out_of_band(key, NOTE, TRIGGER, 1).unwrap();
+    assert_eq!(types(&medium.lines("a")).len(), 6);
+}
