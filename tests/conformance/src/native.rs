@@ -166,7 +166,7 @@ impl Root for NativeRoot {
     }
 }
 
-fn options(header: &Header, seed: &str) -> CreateOptions {
+pub(crate) fn options(header: &Header, seed: &str) -> CreateOptions {
     let header = header.clone();
     CreateOptions {
         id: Some(header.id),
@@ -180,11 +180,11 @@ fn options(header: &Header, seed: &str) -> CreateOptions {
     }
 }
 
-fn refusal(error: Error) -> Refusal {
+pub(crate) fn refusal(error: Error) -> Refusal {
     Refusal::new(&error.reason, error.message)
 }
 
-fn core_header(header: SessionHeader) -> Header {
+pub(crate) fn core_header(header: SessionHeader) -> Header {
     Header {
         version: header.version,
         id: header.id,

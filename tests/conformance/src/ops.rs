@@ -7,8 +7,11 @@ mod construct;
 mod load;
 mod messages;
 mod paths;
+mod prompts;
 mod rows;
+mod store;
 mod surface;
+mod trace;
 mod values;
 
 use annals_core::fault::{Fault, Reason};
@@ -20,6 +23,7 @@ use crate::host::Host;
 use crate::vector::Case;
 
 pub use load::expectation as load_expectation;
+pub use store::expectation as store_expectation;
 
 /// Answers an operation of core.
 pub fn of_core(case: &Case) -> Answer {
@@ -31,12 +35,17 @@ pub fn of_core(case: &Case) -> Answer {
         "derive_event_message" => messages::derive_event(case),
         "construct" => construct::construct(case),
         "canonical_header" => construct::canonical_header(case),
+        "header_equals" => construct::header_equals(case),
         "fold_request_header" => construct::fold_request_header(case),
         "append_script" => append::script(case),
+        "store_script" => store::script(case),
         "json_text" => values::json_text(case),
         "host_value" => values::host_value(case),
         "pack_chunk_runs" => rows::pack(case),
         "decode_storage_record" => rows::decode(case),
+        "display_prompt_content" => prompts::display(case),
+        "find_last_message_turn_end" => prompts::last_message_turn_end(case),
+        "check_trace" => trace::check(case),
         "interrupted_turn_closers" => closers::interrupted(case),
         _ => Err(Stop::Skipped(Skip::NoRunner)),
     };
@@ -59,7 +68,7 @@ pub(crate) fn after_seed(lines: &str) -> Result<Value, Refusal> {
     let shown = || -> Answered {
         let mut session = Session::from_seed(messages::header("s"), lines)?;
         let mut shown = messages::history(&mut session)?;
-        construct::add_request_header(&mut shown, lines)?;
+        construct::add_request_header(&mut shown, &session)?;
         Ok(shown)
     };
     match into_answer(shown()) {

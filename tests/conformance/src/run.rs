@@ -81,6 +81,9 @@ fn run_suite(suite: &Suite, name: String, answer: impl Fn(&Case) -> Answer) -> S
         if case.op == "load_file" {
             case.expect = ops::load_expectation(&case);
         }
+        if case.op == "store_script" {
+            case.expect = ops::store_expectation(&case);
+        }
         // A panic is a failure of this case alone.
         let answered = catch_unwind(AssertUnwindSafe(|| answer(&case))).unwrap_or_else(|_| {
             Answer::Refused(Refusal::new("panic", "the code under test panicked"))

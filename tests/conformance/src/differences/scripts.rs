@@ -48,11 +48,16 @@ fn kind(outcome: &Value) -> Option<&str> {
 
 pub(super) fn one_label(case: &Case) -> Option<Value> {
     changed(case, |step, outcome| match kind(outcome)? {
-        "create_already_tracked"
-        | "create_already_persisted"
-        | "live_collision"
-        | "live_collision_seed"
-        | "live_collision_cwd" => error("session_already_exists"),
+        "create_already_tracked" | "create_already_persisted" => error("session_already_exists"),
+        // the recorded label depends on whether the log was loaded before, not on what is different
+        "live_collision" | "live_collision_seed" => {
+            let has_one = has_one_header(case, step.get("as")?);
+            error(if has_one {
+                "live_collision_seed"
+            } else {
+                "live_collision"
+            })
+        }
         damage if damage.starts_with("log_") && step.get("op")? == "create" => {
             error("session_already_exists")
         }
@@ -60,6 +65,23 @@ pub(super) fn one_label(case: &Case) -> Option<Value> {
         "append_batch_not_json" => error("append_data_not_json"),
         _ => None,
     })
+}
+
+/// Whether the session that a step makes live has the header that another step stored under its id.
+fn has_one_header(case: &Case, id: &Value) -> bool {
+    let created_at = |value: &Value| value.get("createdAt").cloned();
+    let steps = || case.input.get("steps").map_or(&[][..], items).iter();
+    let live = steps()
+        .filter(|step| step.get("as") == Some(id))
+        .find_map(|step| created_at(step.get("meta")?));
+    let mut stored = steps().filter_map(|step| {
+        let written = files::given(step).and_then(|bytes| loads::header_members(&bytes));
+        let header = written
+            .map(Value::Object)
+            .or_else(|| step.get("meta").cloned())?;
+        (header.get("id") == Some(id)).then(|| created_at(&header))
+    });
+    stored.any(|stored| stored == live)
 }
 
 pub(super) fn seq_may_be_absent(case: &Case) -> Option<Value> {

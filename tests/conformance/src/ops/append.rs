@@ -25,7 +25,7 @@ pub fn script(case: &Case) -> Answered {
     }
     let mut end = history(&mut session)?;
     set(&mut end, "seq", session.next_seq());
-    add_request_header(&mut end, &all_events(&session)?)?;
+    add_request_header(&mut end, &session)?;
     Ok(json!({ "steps": steps, "final": end }))
 }
 
@@ -41,15 +41,4 @@ pub(super) fn line(step: &Value) -> Result<String, Stop> {
     }
     line.push_str("}\n");
     Ok(line)
-}
-
-fn all_events(session: &Session) -> Result<String, Stop> {
-    let mut lines = String::new();
-    let mut start = 0;
-    while start < session.next_seq() {
-        let page = session.events(start, 256)?;
-        lines.push_str(&page.lines);
-        start = page.next.unwrap_or(u64::MAX);
-    }
-    Ok(lines)
 }

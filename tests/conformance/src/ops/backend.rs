@@ -196,7 +196,7 @@ impl Script<'_> {
 }
 
 /// The members of a header that a session is created with.
-fn header(meta: &Value) -> Result<Header, Stop> {
+pub(super) fn header(meta: &Value) -> Result<Header, Stop> {
     let text = |name: &str| meta.get(name).and_then(Value::as_str).map(str::to_owned);
     let count = |name: &str| meta.get(name).and_then(Value::as_u64);
     let mut others = Vec::new();

@@ -1,4 +1,4 @@
-//! `construct`, `canonical_header`, `fold_request_header`.
+//! `construct`, `canonical_header`, `header_equals`, `fold_request_header`.
 
 use annals_core::header::{Header, check_header};
 use annals_core::json;
@@ -33,7 +33,7 @@ pub fn construct(case: &Case) -> Answered {
         "nodes": seeded.surface().nodes(),
         "replaceGeneration": seeded.surface().generation(),
     });
-    add_request_header(&mut result, &seed)?;
+    add_request_header(&mut result, &seeded)?;
     Ok(result)
 }
 
@@ -55,8 +55,8 @@ pub(super) fn header_value(header: &Header) -> Result<Value, Stop> {
     Ok(Value::Object(members))
 }
 
-pub(super) fn add_request_header(result: &mut Value, events: &str) -> Result<(), Stop> {
-    match request_header::newest(events) {
+pub(super) fn add_request_header(result: &mut Value, session: &Session) -> Result<(), Stop> {
+    match session.request_header() {
         Ok(Some(text)) => set(
             result,
             "requestHeader",
@@ -70,15 +70,25 @@ pub(super) fn add_request_header(result: &mut Value, events: &str) -> Result<(),
 
 pub fn canonical_header(case: &Case) -> Answered {
     let text = field(&case.input, "header")?.to_string();
-    let value = json::Value::parse(&text).map_err(|fault| Stop::Misread(fault.to_string()))?;
-    let header = request_header::canonical(value);
+    let header = request_header::canonical(view(&text)?);
     Ok(serde_json::from_str(&header.unwrap_or("null".to_owned()))?)
+}
+
+pub fn header_equals(case: &Case) -> Answered {
+    let a = field(&case.input, "a")?.to_string();
+    let b = field(&case.input, "b")?.to_string();
+    Ok(request_header::headers_equal(view(&a)?, view(&b)?).into())
 }
 
 pub fn fold_request_header(case: &Case) -> Answered {
     let events = lines(items(field(&case.input, "events")?));
-    match request_header::newest(&events)? {
+    let from = case.input.get("from").map(Value::to_string);
+    match request_header::fold_request_header(&events, from.as_deref())? {
         Some(text) => Ok(serde_json::from_str(&text)?),
-        None => Ok(case.input.get("from").cloned().unwrap_or(Value::Null)),
+        None => Ok(Value::Null),
     }
+}
+
+fn view(text: &str) -> Result<json::Value<'_>, Stop> {
+    json::Value::parse(text).map_err(|fault| Stop::Misread(fault.to_string()))
 }
