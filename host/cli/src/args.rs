@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
@@ -29,7 +30,9 @@ pub struct Cli {
 #[derive(Args, Debug)]
 pub struct Global {
     /// Directory that holds the sessions; required, except with `--backend memory`
-    #[arg(long, global = true, value_name = "DIR", env = "ANNALS_ROOT")]
+    // An empty value counts as none and is judged where a root is needed; the parser of paths would refuse it always.
+    #[arg(long, global = true, value_name = "DIR", env = "ANNALS_ROOT",
+        value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub root: Option<PathBuf>,
     /// Where sessions are kept: `jsonl` (default), `memory`, or the path of a backend component
     #[arg(long, global = true, value_name = "jsonl|memory|PATH.wasm", value_parser = backend)]

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 
 use annals::ErrorCode;
 use annals_core::fault::{Class, Fault};
+use serde_json::Value;
+
+use crate::time;
 
 /// The exit codes of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -48,11 +51,19 @@ impl Failure {
         Self::usage(error.message)
     }
 
+    /// A failure after which something stays done, said so that nobody does it again.
+    pub fn although(self, done: &str) -> Self {
+        match self {
+            Self::Said(exit, message) => Self::Said(exit, format!("{message}; {done}")),
+            Self::ReaderLeft => Self::ReaderLeft,
+        }
+    }
+
     /// A failure of a call about one session, whose name goes before a message that does not have it, with
     /// the command that helps.
     pub fn about(id: &str, error: annals::Error) -> Self {
         let name = format!("{id:?}");
-        let mut message = error.message;
+        let mut message = dated(&error);
         if !message.contains(&name) {
             message = format!("session {name}: {message}");
         }
@@ -101,7 +112,22 @@ pub fn exit_of_input(fault: &Fault) -> Exit {
 
 impl From<annals::Error> for Failure {
     fn from(error: annals::Error) -> Self {
-        Self::Said(exit_of(error.code), error.message)
+        Self::Said(exit_of(error.code), dated(&error))
+    }
+}
+
+/// The message of a `busy` with the holder's time as a date: backends have no calendar.
+fn dated(error: &annals::Error) -> String {
+    let detail: Option<Value> = serde_json::from_str(&error.detail).ok();
+    let since = detail
+        .as_ref()
+        .and_then(|detail| detail.get("holder")?.get("since")?.as_u64());
+    match since {
+        Some(since) if error.code == ErrorCode::Busy => error.message.replace(
+            &format!("since {since}"),
+            &format!("since {}", time::utc(since)),
+        ),
+        Some(_) | None => error.message.clone(),
     }
 }
 

@@ -25,6 +25,9 @@ use crate::failure::{Exit, Failure};
 static PANICKED: AtomicBool = AtomicBool::new(false);
 
 fn main() -> ExitCode {
+    // Logs hold whole conversations. Components cannot set modes, so what they make is kept for its owner from here.
+    #[cfg(unix)]
+    rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
     // One line for people, as for every other failure.
     panic::set_hook(Box::new(|fault| {
         PANICKED.store(true, Ordering::SeqCst);

@@ -1,13 +1,14 @@
-use annals::{Annals, OpenMode};
+use annals::{Annals, Batch, OpenMode};
 use annals_core::json::Value;
 use clap::Args;
 use serde_json::json;
 
-use crate::commands::{Run, note_repair, open};
+use crate::commands::{Run, note_repair, open, store};
 use crate::failure::{Exit, Failure};
 use crate::input;
 use crate::output::{Format, Output, note};
 use crate::place::Place;
+use crate::text;
 
 /// Append the events on stdin, all or none, and print their seqs once they are durable
 ///
@@ -38,12 +39,21 @@ impl Run for Append {
         let batch = session
             .append(&format!("{lines}\n"))
             .map_err(|error| Failure::about(&self.id, error))?;
-        session.flush()?;
-        session.close()?;
+        store(&session)?;
 
-        let mut output = Output::new(place.global.format);
+        self.print(place.global.format, &batch).map_err(|failure| {
+            let (count, first_seq) = (text::count(batch.count, "event"), batch.first_seq);
+            failure.although(&format!("{count} from seq {first_seq} on were stored"))
+        })?;
+        Ok(Exit::Done)
+    }
+}
+
+impl Append {
+    fn print(&self, format: Format, batch: &Batch) -> Result<(), Failure> {
+        let mut output = Output::new(format);
         let end_seq = batch.first_seq + batch.count;
-        match output.format {
+        match format {
             Format::Text => {
                 for seq in batch.first_seq..end_seq {
                     output.line(&seq.to_string())?;
@@ -56,12 +66,9 @@ impl Run for Append {
                 "count": batch.count,
             }))?,
         }
-        output.end()?;
-        Ok(Exit::Done)
+        output.end()
     }
-}
 
-impl Append {
     fn nothing(&self, annals: &Annals) -> Result<Exit, Failure> {
         if !annals.has(&self.id)? {
             return Err(Failure::refused(format!(

@@ -4,7 +4,7 @@ use annals::CreateOptions;
 use clap::Args;
 use serde_json::json;
 
-use crate::commands::{Run, store_new};
+use crate::commands::{Run, store};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::place::{self, Place};
@@ -34,7 +34,7 @@ impl Run for Create {
         })?;
         let session = annals.create(options)?;
         let id = session.id();
-        store_new(&session)?;
+        store(&session)?;
         let mut output = Output::new(place.global.format);
         output.one(id, &json!({ "id": id }))?;
         output.end()?;

@@ -2,7 +2,7 @@ use annals::ForkOptions;
 use clap::Args;
 use serde_json::json;
 
-use crate::commands::{Run, store_new};
+use crate::commands::{Run, store};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::place::Place;
@@ -32,7 +32,7 @@ impl Run for Fork {
             .fork(&self.id, options)
             .map_err(|error| Failure::about(&self.id, error))?;
         let (id, count) = (session.id(), session.next_seq()?);
-        store_new(&session)?;
+        store(&session)?;
         let mut output = Output::new(place.global.format);
         let value = json!({ "id": id, "parentSession": self.id, "events": count });
         output.one(id, &value)?;

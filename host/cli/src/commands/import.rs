@@ -7,7 +7,7 @@ use annals_core::record;
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::commands::{Run, store_new};
+use crate::commands::{Run, store};
 use crate::failure::{self, Exit, Failure};
 use crate::input;
 use crate::output::Output;
@@ -16,8 +16,8 @@ use crate::place::Place;
 /// Store session logs as new sessions, their events kept byte for byte, and print their ids
 ///
 /// A log is checked as it is when a session is opened, but never repaired: one with a torn last line is refused, an
-/// open turn is kept as it is, and so is the header with its id. Files are imported in order, up to the first that is
-/// refused.
+/// open turn is kept as it is, and so is the header with its id. A byte order mark and blank lines at the end are left
+/// out. Files are imported in order, up to the first that is refused.
 #[derive(Args, Debug)]
 pub struct Import {
     /// Session logs: a header line, then one event or packed row a line
@@ -63,10 +63,13 @@ impl<'a> Log<'a> {
             let message = "not UTF-8: no session log, or a damaged one";
             Failure::refused(located(path, line as u64, message))
         })?;
+        // What editors and other systems leave around a log is no part of it.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        let (text, is_torn) = without_blank_end(text);
         let (first, events) = text.split_once('\n').unwrap_or((text, ""));
         let header = Header::parse_line(first).map_err(|fault| no_header(path, &fault))?;
-        if !text.ends_with('\n') {
-            let line = input::line_at(bytes, bytes.len());
+        if is_torn {
+            let line = input::line_at(text.as_bytes(), text.len());
             let message =
                 "torn, without a newline at its end; complete it or remove it, then import again";
             return Err(Failure::refused(located(path, line as u64, message)));
@@ -82,7 +85,7 @@ impl<'a> Log<'a> {
     fn store(&self, annals: &Annals) -> Result<(String, u64), Failure> {
         let session = self.enter(annals)?;
         let (id, count) = (session.id().to_owned(), session.next_seq()?);
-        store_new(&session)?;
+        store(&session)?;
         Ok((id, count))
     }
 
@@ -101,6 +104,16 @@ impl<'a> Log<'a> {
         };
         let refusal = |error| refusal(self.path, self.events, &error);
         annals.create(options).map_err(refusal)
+    }
+}
+
+/// The text through the newline of its last line that is not blank, and whether that newline is missing.
+fn without_blank_end(text: &str) -> (&str, bool) {
+    let filled = text.trim_end_matches(['\n', '\r', ' ', '\t']).len();
+    let blank = text.get(filled..).unwrap_or_default();
+    match blank.find('\n') {
+        Some(newline) => (text.get(..=filled + newline).unwrap_or(text), false),
+        None => (text, true),
     }
 }
 

@@ -1,5 +1,5 @@
 use std::cmp::Reverse;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use annals::{SessionEntry, SessionStatus};
 use clap::Args;
@@ -34,7 +34,8 @@ impl Run for List {
         let annals = place.open()?;
         let mut entries = annals.sessions()?;
         if let Some(cwd) = &cwd {
-            entries.retain(|entry| cwd_of(entry) == Some(cwd));
+            // As paths: shells complete a directory with a slash at its end.
+            entries.retain(|entry| cwd_of(entry).map(Path::new) == Some(Path::new(cwd)));
         }
         entries.sort_by(|a, b| (Reverse(newest(a)), &a.id).cmp(&(Reverse(newest(b)), &b.id)));
 

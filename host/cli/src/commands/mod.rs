@@ -52,14 +52,27 @@ fn run_after<C: Run>(cli: &Cli, after: &After<C>) -> Result<Exit, Failure> {
     after.command.run(&place)
 }
 
-/// A new session becomes durable, with or without events, and leaves the store.
-fn store_new(session: &Session) -> Result<(), Failure> {
-    if session.next_seq()? == 0 {
-        session.persist()?;
-    } else {
-        session.flush()?;
+/// What a session accepted becomes durable, a new one also without events, and the session leaves the store.
+fn store(session: &Session) -> Result<(), Failure> {
+    let stored = match session.next_seq()? {
+        0 => session.persist(),
+        _ => session.flush(),
+    };
+    stored.map_err(|error| Failure::about(session.id(), error))?;
+    leave(session);
+    Ok(())
+}
+
+/// A session of which everything is durable leaves the store. That its lease cannot be given back fails nothing: it is
+/// found abandoned once this process is gone.
+fn leave(session: &Session) {
+    if let Err(error) = session.close() {
+        note(&format!(
+            "session {:?}: its lease was not given back: {}",
+            session.id(),
+            error.message
+        ));
     }
-    Ok(session.close()?)
 }
 
 /// A stored session becomes live.

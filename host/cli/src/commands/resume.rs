@@ -2,7 +2,7 @@ use annals::OpenMode;
 use clap::Args;
 use serde_json::json;
 
-use crate::commands::{Run, open, repairs};
+use crate::commands::{Run, leave, open, repairs};
 use crate::failure::{Exit, Failure};
 use crate::output::{Format, Output};
 use crate::place::Place;
@@ -23,7 +23,7 @@ impl Run for Resume {
         let annals = place.open()?;
         let (session, repair) = open(&annals, &self.id, OpenMode::Resume)?;
         let count = session.next_seq()?;
-        session.close()?;
+        leave(&session);
 
         let mut output = Output::new(place.global.format);
         match output.format {

@@ -35,7 +35,17 @@ impl Run for Verify {
         let mut verdicts = Vec::new();
         let (mut exit, mut bad) = (Exit::Done, 0);
         for id in &ids {
-            let verdict = judge(&annals, id)?;
+            let verdict = match judge(&annals, id) {
+                // Deleted since it was listed.
+                Err(Failure::Said(..)) if self.id.is_none() && annals.has(id) == Ok(false) => {
+                    continue;
+                }
+                // One that cannot be read keeps nobody from the others.
+                Err(Failure::Said(exit, message)) if self.id.is_none() => {
+                    Verdict::unread(id, exit, message)
+                }
+                judged => judged?,
+            };
             exit = exit.max(verdict.exit);
             bad += u64::from(verdict.exit != Exit::Done);
             match output.format {
@@ -73,6 +83,18 @@ struct Verdict {
 }
 
 impl Verdict {
+    fn unread(id: &str, exit: Exit, message: String) -> Self {
+        Self {
+            id: id.to_owned(),
+            exit,
+            status: "unreadable",
+            events: None,
+            open_turn: false,
+            message: Some(message),
+            facts: Map::new(),
+        }
+    }
+
     fn line(&self) -> String {
         let mut line = format!("{:<11}  {}", self.status, self.id);
         if let Some(events) = self.events {

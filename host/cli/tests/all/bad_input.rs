@@ -107,6 +107,22 @@ fn session_logs_that_break_a_rule() {
     ]);
 }
 
+/// Editors put a byte order mark before the header and blank lines at the end; such a log was refused.
+#[test]
+fn what_is_around_a_log_is_left_out() {
+    for log in [
+        format!("\u{feff}{HEADER}\n{EVENT}\n"),
+        format!("{HEADER}\n{EVENT}\n\n \t\r\n"),
+        format!("{HEADER}\n{EVENT}\n  "),
+    ] {
+        let place = Place::new();
+        let file = place.file("log", &log);
+        assert_eq!(place.ok(&["import", &file]), "i1\n", "{log:?}");
+        let shown = place.ok(&["show", "i1", "--format", "jsonl"]);
+        assert_eq!(shown, format!("{EVENT}\n"), "{log:?}");
+    }
+}
+
 #[test]
 fn a_log_that_is_stored_already_is_refused() {
     let place = Place::new();
@@ -210,6 +226,7 @@ fn roots_that_cannot_be_used() {
         with(&root).fails(2, &[&root]);
         with(&file).fails(2, &[&file]);
         run(place.dir.path(), args, b"").fails(2, &["--root", "ANNALS_ROOT"]);
+        with("").fails(2, &["--root", "ANNALS_ROOT"]);
     }
     run(place.dir.path(), &["create", "--root", &file], b"").fails(2, &[&file]);
     assert_eq!(place.everything(), before);

@@ -34,6 +34,8 @@ fn a_relative_cwd_is_made_absolute() {
     let list = json(&place.ok(&["list", "--format", "json", "--cwd", "."]));
     assert_eq!(list.as_array().unwrap().len(), 1);
     assert_eq!(list[0]["header"]["cwd"], cwd.display().to_string());
+    let completed = place.ok(&["list", "--format", "jsonl", "--cwd", "/elsewhere/"]);
+    assert_eq!(json(&completed)["id"], "a2");
 }
 
 #[test]

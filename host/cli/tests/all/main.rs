@@ -4,8 +4,12 @@
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
 mod bad_input;
+mod busy;
 mod commands;
 mod damage;
+mod faults;
 mod fixtures;
+mod media;
+mod modes;
 mod readme;
 mod support;

@@ -78,6 +78,15 @@ impl Place {
         run(self.dir.path(), &args, stdin)
     }
 
+    /// A run that another command starts; it gets ours as its last arguments.
+    pub fn under(&self, starter: &[&str], args: &[&str], stdin: &[u8]) -> Ran {
+        let (first, rest) = starter.split_first().unwrap();
+        let mut command = Command::new(first);
+        command.args(rest).arg(env!("CARGO_BIN_EXE_annals"));
+        command.args(&self.flags).args(args);
+        start(command.current_dir(self.dir.path()), stdin)
+    }
+
     /// A run that succeeds: its stdout.
     pub fn ok(&self, args: &[&str]) -> String {
         self.feed(args, b"").ok(args)
@@ -135,9 +144,12 @@ impl Ran {
 }
 
 pub fn run(directory: &Path, args: &[&str], stdin: &[u8]) -> Ran {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_annals"))
-        .args(args)
-        .current_dir(directory)
+    let mut command = Command::new(env!("CARGO_BIN_EXE_annals"));
+    start(command.args(args).current_dir(directory), stdin)
+}
+
+fn start(command: &mut Command, stdin: &[u8]) -> Ran {
+    let mut child = command
         .env_remove("ANNALS_ROOT")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
