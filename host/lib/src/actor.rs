@@ -148,7 +148,7 @@ fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
             Err(RecvTimeoutError::Timeout) => {}
             Err(RecvTimeoutError::Disconnected) => {
                 // Nobody is left to hear of errors.
-                let _ = linked.close_all();
+                linked.forget_all();
                 return;
             }
         }

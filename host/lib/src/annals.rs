@@ -7,6 +7,7 @@ use crate::bindings::store::annals::session::types::Error as Answer;
 use crate::builder::{Backend, Builder};
 use crate::error::Result;
 use crate::link::{Linked, Plan};
+use crate::prepared::Prepared;
 use crate::records::{
     BackendInfo, CreateOptions, ForkOptions, Listing, OpenMode, Page, Repair, SessionEntry,
     SessionSummary,
@@ -18,8 +19,8 @@ const LISTING_COUNT: u32 = 1000;
 
 /// Sessions of one backend. A clone is another handle to the same.
 ///
-/// Dropping the last handle, those of its sessions included, ends everything and ignores errors; [`Annals::shutdown`]
-/// reports them.
+/// Dropping the last handle, those of its sessions included, ends everything as dropping each [`Session`] does and
+/// ignores errors; [`Annals::shutdown`] reports them.
 #[derive(Clone)]
 pub struct Annals {
     shared: Arc<Shared>,
@@ -81,6 +82,20 @@ impl Annals {
             linked.enter(session)
         })?;
         Ok(Session::new(Arc::clone(&self.shared), entered))
+    }
+
+    /// The first half of [`Annals::create`]: everything is checked but whether the id is free, and nobody is told.
+    ///
+    /// # Errors
+    /// `invalid`: a header member or the seed breaks a rule.
+    pub fn prepare(&self, mut options: CreateOptions) -> Result<Prepared> {
+        options.id = Some(options.id.unwrap_or_else(new_id));
+        let time_ms = (self.shared.clock)();
+        let key = self.shared.actor.call(move |linked| {
+            let handle = linked.ask(|store, data| store.call_prepare(data, &options, time_ms))?;
+            Ok(linked.keep_prepared(handle))
+        })?;
+        Ok(Prepared::new(Arc::clone(&self.shared), key))
     }
 
     /// A stored session becomes live. When a holder of its lease is known to be gone, the lease is taken over.

@@ -40,6 +40,7 @@ pub struct Builder {
     root: Option<PathBuf>,
     create_root: bool,
     settings: Vec<(String, String)>,
+    out_of_band_types: Vec<String>,
     observer: Box<dyn Observer>,
     clock: fn() -> u64,
     limits: Limits,
@@ -53,6 +54,7 @@ impl Default for Builder {
             root: None,
             create_root: true,
             settings: Vec::new(),
+            out_of_band_types: Vec::new(),
             observer: Box::new(Silent),
             clock: system_clock,
             limits: Limits::default(),
@@ -75,7 +77,8 @@ impl Builder {
         self
     }
 
-    /// The one directory that the backend may read and write. A backend that uses no files gets none.
+    /// The one directory that the backend may read and write. A backend that uses no files gets none; one that does
+    /// finds it in its setting `root`, which cannot be given besides.
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
         self.root = Some(root.into());
@@ -93,6 +96,14 @@ impl Builder {
     #[must_use]
     pub fn setting(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
         self.settings.push((key.into(), value.into()));
+        self
+    }
+
+    /// A type of events that [`Session::append_out_of_band`](crate::Session::append_out_of_band) accepts; none when not
+    /// given.
+    #[must_use]
+    pub fn out_of_band_type(mut self, event_type: impl Into<String>) -> Self {
+        self.out_of_band_types.push(event_type.into());
         self
     }
 
@@ -128,7 +139,8 @@ impl Builder {
     ///
     /// # Errors
     /// `not-found` with reason `root-not-found`, `invalid` with reason `component-unreadable`, `component-invalid`,
-    /// `component-lacks-world` or `component-import-missing`, `unavailable` with reason `bundle-missing`, and what the
+    /// `component-lacks-world`, `component-import-missing` or `setting-root`, `limit`: the component is too large,
+    /// `unavailable` with reason `bundle-missing`, and what the
     /// backend answers to its settings.
     pub fn build(self) -> Result<Annals> {
         let (source, link) = match self.backend {
@@ -142,6 +154,7 @@ impl Builder {
             link: self.link.unwrap_or(link),
             grants: Grants::new(self.root, self.create_root),
             settings: self.settings,
+            out_of_band_types: self.out_of_band_types,
             observer: self.observer,
             limits: self.limits,
         };

@@ -1,7 +1,8 @@
 //! Components as they come: bundled, from a file, or as bytes. Says in one line what is wrong with one.
 
 use std::borrow::Cow;
-use std::fs;
+use std::fs::{self, File};
+use std::io::{self, Read};
 use std::path::Path;
 
 use wasmtime::Engine;
@@ -16,6 +17,9 @@ use crate::records::ErrorCode;
 /// How a component begins, and how a core module does.
 const COMPONENT_PREAMBLE: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE_PREAMBLE: &[u8] = b"\0asm\x01\0\0\0";
+
+/// The largest component that is read from a file. Those that carry a JavaScript or Python engine have 20 MB.
+pub(crate) const COMPONENT_BYTES_MAX: u64 = 256 << 20;
 
 /// A backend's component, not compiled yet.
 pub(crate) struct Source {
@@ -38,12 +42,27 @@ impl Source {
 
     pub(crate) fn read(path: &Path) -> Result<Self> {
         let shown = path.display().to_string();
-        let bytes = fs::read(path).map_err(|error| {
+        let unreadable = |cause: &str| {
             let message = format!(
-                "component {shown:?} cannot be read: {error}; give the path of a .wasm file"
+                "component {shown:?} cannot be read: {cause}; give the path of a .wasm file"
             );
             invalid("component-unreadable", message, &shown)
-        })?;
+        };
+        let failed = |error: io::Error| unreadable(&error.to_string());
+        // Opening a pipe waits for its writer, and a device may have no end.
+        if !fs::metadata(path).map_err(failed)?.is_file() {
+            return Err(unreadable("it is no regular file"));
+        }
+        let file = File::open(path).map_err(failed)?;
+        let bytes = read_at_most(file, COMPONENT_BYTES_MAX)
+            .map_err(failed)?
+            .ok_or_else(|| {
+                let message = format!(
+                    "component {shown:?} has more than {COMPONENT_BYTES_MAX} bytes (component-bytes-max); give a smaller one"
+                );
+                let facts = [("component", shown.as_str()), ("limit", "component-bytes-max")];
+                Error::new(ErrorCode::Limit, "limit-reached", message, &facts)
+            })?;
         Self::given(&format!("component {shown:?}"), bytes)
     }
 
@@ -95,6 +114,13 @@ impl Source {
         );
         invalid("component-lacks-world", message, name)
     }
+}
+
+/// Everything there is to read; none where that is more than `bytes_max`.
+fn read_at_most(file: impl Read, bytes_max: u64) -> io::Result<Option<Vec<u8>>> {
+    let mut bytes = Vec::new();
+    file.take(bytes_max + 1).read_to_end(&mut bytes)?;
+    Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
 }
 
 /// Loads precompiled code, or compiles `bytes` where the engine refuses it (another processor).
@@ -154,6 +180,13 @@ fn invalid(reason: &str, message: String, component: &str) -> Error {
 mod tests {
     use super::*;
     use crate::engine::Trust;
+
+    #[test]
+    fn a_component_has_a_limit() {
+        assert_eq!(read_at_most(&[1; 9][..], 9).unwrap(), Some(vec![1; 9]));
+        assert_eq!(read_at_most(&[1; 10][..], 9).unwrap(), None);
+        assert_eq!(read_at_most(io::repeat(1), 9).unwrap(), None);
+    }
 
     /// Machine code that does not fit this engine stands for that of another processor.
     #[test]

@@ -31,6 +31,10 @@ pub(crate) struct Precompiled {
 
 impl Precompiled {
     /// For bytes that the build put into this binary and for no others.
+    #[allow(
+        dead_code,
+        reason = "a build without a bundle has none, the one that makes the bundle first of all"
+    )]
     pub(crate) const fn embedded(code: &'static [u8]) -> Self {
         Self { code }
     }

@@ -34,6 +34,11 @@ impl Grants {
         }
     }
 
+    /// The granted root.
+    pub(crate) fn root(&self) -> Option<&Path> {
+        self.root.as_deref()
+    }
+
     /// Whether there is a root to name in the backend's settings.
     pub(crate) fn has_root(&self) -> bool {
         self.root.is_some()
@@ -58,6 +63,8 @@ impl Grants {
                     &io::Error::from(io::ErrorKind::NotADirectory),
                 ));
             }
+            // A backend does not know the root's name, so what it could not list is refused here.
+            fs::read_dir(root).map_err(|error| root_error(root, &error))?;
             wasi.preopened_dir(root, GUEST_ROOT, FsPerms::ReadWrite)
                 .map_err(|error| {
                     root_error(root, &io::Error::other(error.root_cause().to_string()))
@@ -90,8 +97,12 @@ fn root_error(root: &Path, error: &io::Error) -> Error {
             Error::new(ErrorCode::Invalid, "root-not-a-directory", message, &facts)
         }
         _ => {
+            let cause = match error.kind() {
+                io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+                _ => error.to_string(),
+            };
             let message =
-                format!("root {shown:?} cannot be opened: {error}; check its permissions");
+                format!("root {shown:?} cannot be opened: {cause}; check its permissions");
             Error::new(ErrorCode::Other, "root-unreadable", message, &facts)
         }
     }

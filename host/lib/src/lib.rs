@@ -29,7 +29,9 @@ mod error;
 mod grants;
 mod holder;
 mod link;
+mod medium;
 mod observer;
+mod prepared;
 mod records;
 mod session;
 
@@ -37,6 +39,7 @@ pub use annals::Annals;
 pub use builder::{Backend, Builder, Link};
 pub use error::{Error, Result};
 pub use observer::Observer;
+pub use prepared::Prepared;
 pub use records::{
     BackendInfo, Batch, CreateOptions, Durability, ErrorCode, ForkOptions, LeaseScope, Listing,
     Messages, OpenMode, Page, Repair, SessionEntry, SessionHeader, SessionStatus, SessionSummary,

@@ -5,10 +5,10 @@ use crate::records::Batch;
 /// Told by the store what happens to live sessions. Every function has a default that does nothing.
 ///
 /// The callbacks run on the thread of the components, in the middle of the call that caused them. Every call of this
-/// crate made from inside one answers `reentrant`, except [`Session::close`](crate::Session::close), which is done
-/// once that call has returned.
+/// crate made from inside one answers `reentrant`, except [`Session::close`](crate::Session::close) and
+/// [`Session::detach`](crate::Session::detach), which are done once that call has returned.
 pub trait Observer: Send {
-    /// The session is live. An error vetoes the creation, which is rolled back.
+    /// The session is live, and announced. An error vetoes that, which is rolled back and paired with `disposed`.
     #[allow(unused_variables)]
     fn created(&mut self, id: &str) -> Result<(), String> {
         Ok(())

@@ -13,7 +13,10 @@ const HISTORY_BYTES: u32 = 1 << 20;
 
 /// A live session. A clone is another handle to the same.
 ///
-/// Dropping the last handle closes the session and ignores errors; [`Session::close`] reports them.
+/// Dropping the last handle closes the session and ignores errors; [`Session::close`] reports them. But when the last
+/// [`Session::flush`], [`Session::persist`] or [`Session::close`] failed, dropping lets go of the session without
+/// storing anything and gives its lease back: its caller was told that the events are not stored and may have them
+/// elsewhere, so only an explicit call stores them.
 #[derive(Clone)]
 pub struct Session {
     handle: Arc<Handle>,
@@ -86,6 +89,24 @@ impl Session {
         })
     }
 
+    /// Appends one event `{type, data}` outside the loop, of a type that
+    /// [`Builder::out_of_band_type`](crate::Builder::out_of_band_type) named: into the open turn, or else into a turn of
+    /// its own that `trigger` (the text of one JSON value) begins, and that is closed and flushed even when the event is
+    /// refused. Answers the event alone.
+    ///
+    /// # Errors
+    /// `invalid`: more than one line, reason `out-of-band-type`, or as [`Session::append`]; `not-found`: not live; and
+    /// what [`Session::flush`] answers, the events then stay in the session.
+    pub fn append_out_of_band(&self, event: &str, trigger: &str) -> Result<Batch> {
+        let time_ms = (self.handle.shared.clock)();
+        let (event, trigger) = (event.to_owned(), trigger.to_owned());
+        self.ask(move |linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                session.call_append_out_of_band(data, handle, &event, &trigger, time_ms)
+            })
+        })
+    }
+
     /// Event lines from `start`, one event a line, about `bytes_max` bytes at most but at least one event; `next` is
     /// the seq to go on from.
     ///
@@ -148,6 +169,19 @@ impl Session {
         })
     }
 
+    /// The present request header in its canonical form, as the text of one JSON object; none before the first
+    /// `request/header`, and in a closed session.
+    ///
+    /// # Errors
+    /// `reentrant`, `unavailable`.
+    pub fn request_header(&self) -> Result<Option<String>> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                Ok(Ok::<_, Answer>(session.call_request_header(data, handle)?))
+            })
+        })
+    }
+
     /// Everything accepted so far is durable, as [`BackendInfo`](crate::BackendInfo) says, when this returns. A
     /// session without events stores nothing. After an error the next flush tries again.
     ///
@@ -155,7 +189,7 @@ impl Session {
     /// What the backend answers, `busy` above all: the lease was lost.
     pub fn flush(&self) -> Result<()> {
         self.ask(|linked, key| {
-            linked.ask_session(key, |session, data, handle| {
+            linked.ask_storing(key, |session, data, handle| {
                 session.call_flush(data, handle)
             })
         })
@@ -167,7 +201,7 @@ impl Session {
     /// What the backend answers.
     pub fn persist(&self) -> Result<()> {
         self.ask(|linked, key| {
-            linked.ask_session(key, |session, data, handle| {
+            linked.ask_storing(key, |session, data, handle| {
                 session.call_persist(data, handle)
             })
         })
@@ -186,6 +220,35 @@ impl Session {
             return Ok(());
         }
         actor.call(move |linked| linked.close(key))
+    }
+
+    /// Tells the observer that the session of a [`Prepared`](crate::Prepared) is live.
+    ///
+    /// # Errors
+    /// `invalid`, reason `session-already-announced`: it was told before; `not-found`: not live; `other`, reason
+    /// `listener-error`: the observer's veto, after the session was detached again.
+    pub fn announce(&self) -> Result<()> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                session.call_announce(data, handle)
+            })
+        })
+    }
+
+    /// Leaves the live list without a flush and gives the lease back. What is in memory can still be read, and appended
+    /// to, unobserved. Idempotent. From inside an observer's callback it answers ok at once and is done, its errors
+    /// unseen, when the outer call has returned.
+    ///
+    /// # Errors
+    /// The session has left in any case: why the lease could not be given back.
+    pub fn detach(&self) -> Result<()> {
+        let key = self.handle.entered.key;
+        let actor = &self.handle.shared.actor;
+        if actor.is_here() {
+            actor.post(move |linked| drop(linked.detach(key)));
+            return Ok(());
+        }
+        actor.call(move |linked| linked.detach(key))
     }
 
     fn ask<R: Send + 'static>(

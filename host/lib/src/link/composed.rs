@@ -33,7 +33,7 @@ pub(super) fn link(
         Ok(Cow::Owned(bytes))
     };
     let component = component::compile(&engine, precompiled, composed, &source.name)?;
-    let (grants, settings) = super::granted(&component, grants, settings);
+    let (grants, settings) = super::granted(&component, grants, settings)?;
 
     let mut linker = linker(&engine).map_err(|error| trapped(&error))?;
     wasmtime_wasi::p2::add_to_linker_sync(&mut linker).map_err(|error| trapped(&error))?;

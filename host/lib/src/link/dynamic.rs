@@ -126,7 +126,7 @@ impl Backend {
     ) -> Result<(Self, Vec<(String, String)>)> {
         let engine = engine::new(Trust::Bounded).map_err(|error| trapped(&error))?;
         let component = source.compile(&engine)?;
-        let (grants, settings) = granted(&component, grants, settings);
+        let (grants, settings) = granted(&component, grants, settings)?;
         let mut linker = Linker::new(&engine);
         types::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox: &mut Sandbox| sandbox)
             .and_then(|()| wasmtime_wasi::p2::add_to_linker_sync(&mut linker))

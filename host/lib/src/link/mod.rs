@@ -2,8 +2,10 @@
 
 mod composed;
 mod dynamic;
+mod entry;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use wasmtime::component::{Component, HasSelf, Linker, ResourceAny, ResourceTable};
 use wasmtime::{Engine, Store};
@@ -17,6 +19,7 @@ use crate::component::{self, Source};
 use crate::error::{Error, Result};
 use crate::grants::{GUEST_ROOT, Grants};
 use crate::holder;
+use crate::medium;
 use crate::observer::Observer;
 use crate::records::{BackendInfo, Batch, ErrorCode, LeaseScope, SessionHeader};
 
@@ -31,6 +34,7 @@ pub(crate) struct Plan {
     pub(crate) link: Link,
     pub(crate) grants: Grants,
     pub(crate) settings: Vec<(String, String)>,
+    pub(crate) out_of_band_types: Vec<String>,
     pub(crate) observer: Box<dyn Observer>,
     pub(crate) limits: Limits,
 }
@@ -41,8 +45,12 @@ pub(crate) struct Linked {
     exports: SessionStore,
     /// By key, which is never used twice.
     sessions: BTreeMap<u64, Live>,
+    /// By key too, of the same count.
+    prepared: BTreeMap<u64, ResourceAny>,
     next_key: u64,
     lease: LeaseScope,
+    /// The directory that the backend was granted.
+    root: Option<PathBuf>,
 }
 
 /// What linking gives: the store component, not configured yet.
@@ -55,7 +63,11 @@ struct Instance {
 
 struct Live {
     handle: ResourceAny,
+    id: String,
     is_closed: bool,
+    /// Whether the last call that was to make events durable failed: the caller was told so, and only the caller
+    /// tries again.
+    has_failed: bool,
 }
 
 /// A session that a handle may point to.
@@ -118,9 +130,11 @@ impl Linked {
             link,
             grants,
             settings,
+            out_of_band_types,
             observer,
             limits,
         } = plan;
+        let root = grants.root().map(Path::to_path_buf);
         let Instance {
             store,
             exports,
@@ -133,12 +147,16 @@ impl Linked {
             store,
             exports,
             sessions: BTreeMap::new(),
+            prepared: BTreeMap::new(),
             next_key: 0,
             lease: LeaseScope::Session,
+            root,
         };
         let holder = holder::this_process(since_ms);
         let info = linked
-            .ask(|store, data| store.call_configure(data, &holder, &[], Some(&settings)))?
+            .ask(|store, data| {
+                store.call_configure(data, &holder, &out_of_band_types, Some(&settings))
+            })?
             .ok_or_else(|| {
                 let message = "the store was configured without a backend";
                 Error::new(ErrorCode::NotConfigured, "not-configured", message, &[])
@@ -157,7 +175,10 @@ impl Linked {
     ) -> Result<R> {
         let guest = self.exports.annals_session_store();
         let answer = call(guest, &mut self.store).map_err(|error| trapped(&error))?;
-        answer.map_err(Error::from)
+        answer.map_err(|error| match &self.root {
+            Some(root) => medium::explained(error.into(), root),
+            None => error.into(),
+        })
     }
 
     /// [`Linked::ask`] of a live session.
@@ -195,31 +216,78 @@ impl Linked {
         ask(self)
     }
 
+    /// [`Linked::ask_session`] of what stores events, at the caller's wish. The lease of a holder that is gone is taken;
+    /// a failure is remembered.
+    pub(crate) fn ask_storing(
+        &mut self,
+        key: u64,
+        call: impl Fn(
+            GuestSession<'_>,
+            &mut Store<Data>,
+            ResourceAny,
+        ) -> wasmtime::Result<std::result::Result<(), types::Error>>,
+    ) -> Result<()> {
+        let id = self.live(key)?.id.clone();
+        let answer = self.ask_judging(&id, |linked| linked.ask_session(key, &call));
+        if let Some(live) = self.sessions.get_mut(&key) {
+            live.has_failed = answer.is_err();
+        }
+        answer
+    }
+
     /// Keeps a session that the store has just made.
     pub(crate) fn enter(&mut self, handle: ResourceAny) -> Result<Entered> {
+        let header = self.ask(|store, data| {
+            let header = store.session().call_header(data, handle)?;
+            Ok(Ok::<_, types::Error>(header))
+        })?;
         let key = self.next_key;
         self.next_key += 1;
         self.sessions.insert(
             key,
             Live {
                 handle,
+                id: header.id.clone(),
                 is_closed: false,
+                has_failed: false,
             },
         );
-        let header = self.ask_session(key, |session, data, handle| {
-            Ok(Ok::<_, types::Error>(session.call_header(data, handle)?))
-        })?;
         Ok(Entered { key, header })
     }
 
     /// No handle points to the session any more, so it is closed. One that cannot be stays live, to be closed at the
-    /// end.
+    /// end. After a failure that the caller knows of it is let go as it is: what was reported as not stored must not be
+    /// stored behind the back of a caller who does it again elsewhere.
     pub(crate) fn forget(&mut self, key: u64) {
-        if self.close(key).is_ok()
-            && let Some(live) = self.sessions.remove(&key)
-        {
+        let Ok(live) = self.live(key) else { return };
+        let has_left = if live.is_closed {
+            true
+        } else if live.has_failed {
+            // It has left also when its lease cannot be given back.
+            let _ = self.ask_session(key, |session, data, handle| {
+                session.call_detach(data, handle)
+            });
+            true
+        } else {
+            let id = live.id.clone();
+            let closed = self.ask_judging(&id, |linked| {
+                linked.ask_session(key, |session, data, handle| {
+                    session.call_close(data, handle)
+                })
+            });
+            closed.is_ok()
+        };
+        if has_left && let Some(live) = self.sessions.remove(&key) {
             // Fails only when the store has trapped, and then there is nothing to drop.
             let _ = live.handle.resource_drop(&mut self.store);
+        }
+    }
+
+    /// [`Linked::forget`] of every session.
+    pub(crate) fn forget_all(&mut self) {
+        let keys: Vec<u64> = self.sessions.keys().copied().collect();
+        for key in keys {
+            self.forget(key);
         }
     }
 
@@ -227,7 +295,7 @@ impl Linked {
         if self.live(key)?.is_closed {
             return Ok(());
         }
-        self.ask_session(key, |session, data, handle| {
+        self.ask_storing(key, |session, data, handle| {
             session.call_close(data, handle)
         })?;
         if let Some(live) = self.sessions.get_mut(&key) {
@@ -275,17 +343,28 @@ fn trapped(error: &wasmtime::Error) -> Error {
     Error::trapped("the session store", "store-trapped", error, cure)
 }
 
-/// A component that uses no files gets no root; one that does finds it in the setting `root`.
+/// A component that uses no files gets no root; one that does finds it in the setting `root`, which then is nobody
+/// else's to give: another value would name a directory inside the granted one, or none.
 fn granted(
     component: &Component,
     grants: Grants,
     mut settings: Vec<(String, String)>,
-) -> (Grants, Vec<(String, String)>) {
+) -> Result<(Grants, Vec<(String, String)>)> {
     if !component::uses_files(component) {
-        return (Grants::nothing(), settings);
+        return Ok((Grants::nothing(), settings));
     }
-    if grants.has_root() && !settings.iter().any(|(name, _)| name == ROOT_SETTING) {
+    if grants.has_root() {
+        if settings.iter().any(|(name, _)| name == ROOT_SETTING) {
+            let message = "setting \"root\" is given by the root that was granted; leave it out, and grant the directory that is meant";
+            let facts = [("setting", ROOT_SETTING)];
+            return Err(Error::new(
+                ErrorCode::Invalid,
+                "setting-root",
+                message,
+                &facts,
+            ));
+        }
         settings.push((ROOT_SETTING.to_owned(), GUEST_ROOT.to_owned()));
     }
-    (grants, settings)
+    Ok((grants, settings))
 }

@@ -63,6 +63,39 @@ fn a_component_that_wants_more_than_it_gets() {
     is_refused(&given(Fault::Greed), "component-import-missing", "network");
 }
 
+// `--backend /dev/zero` took all the memory of the machine, and a pipe was waited for without end.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file() {
+    let directory = tempfile::tempdir().unwrap();
+    let pipe = directory.path().join("pipe");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    for path in ["/dev/zero".into(), pipe, directory.path().to_owned()] {
+        let shown = path.display().to_string();
+        is_refused(&Backend::File(path), "component-unreadable", &shown);
+    }
+}
+
+#[test]
+fn a_file_without_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("huge.wasm");
+    let file = std::fs::File::create(&path).unwrap();
+    file.set_len((256 << 20) + 1).unwrap();
+    let error = Annals::builder()
+        .backend(Backend::File(path))
+        .build()
+        .unwrap_err();
+    assert_eq!(error.code, ErrorCode::Limit, "{}", error.message);
+    assert!(
+        error.detail.contains("component-bytes-max"),
+        "{}",
+        error.detail
+    );
+    assert!(error.message.contains("huge.wasm"), "{}", error.message);
+}
+
 #[test]
 fn an_unknown_setting() {
     let builder = Annals::builder()

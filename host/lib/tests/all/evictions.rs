@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use annals::{Annals, CreateOptions, OpenMode};
+use annals::{Annals, CreateOptions, ForkOptions, OpenMode};
 
 use crate::TURN;
 
@@ -26,14 +26,17 @@ fn holder() {
     std::process::abort();
 }
 
+fn run_holder(root: &std::path::Path) {
+    let mut child = Command::new(std::env::current_exe().unwrap());
+    child.args(["--exact", "evictions::holder", "--ignored"]);
+    let output = child.env(ROOT, root).output().unwrap();
+    assert!(!output.status.success());
+}
+
 #[test]
 fn the_lease_of_a_dead_process_is_taken_over() {
     let root = tempfile::tempdir().unwrap();
-    let mut child = Command::new(std::env::current_exe().unwrap());
-    child.args(["--exact", "evictions::holder", "--ignored"]);
-    let output = child.env(ROOT, root.path()).output().unwrap();
-    assert!(!output.status.success());
-
+    run_holder(root.path());
     let annals = Annals::jsonl(root.path()).unwrap();
     assert!(annals.has("a").unwrap());
     let (session, _) = annals.open("a", OpenMode::Resume).unwrap();
@@ -41,4 +44,43 @@ fn the_lease_of_a_dead_process_is_taken_over() {
     session.close().unwrap();
     let page = annals.read("a", 0, 1 << 20).unwrap();
     assert_eq!(page.lines.lines().count(), 6);
+}
+
+// A process died between taking the lease of a new session and storing it: the id could never be used again.
+#[test]
+fn an_id_that_a_dead_process_was_about_to_use_is_free() {
+    for way in ["flush", "persist", "close", "drop", "fork"] {
+        let root = tempfile::tempdir().unwrap();
+        run_holder(root.path());
+        std::fs::remove_file(root.path().join("_no-cwd/a.jsonl")).unwrap();
+
+        let annals = Annals::jsonl(root.path()).unwrap();
+        let options = |id: &str| CreateOptions {
+            id: Some(id.into()),
+            ..CreateOptions::default()
+        };
+        let session = match way {
+            "fork" => {
+                let source = annals.create(options("source")).unwrap();
+                source.append(TURN).unwrap();
+                let child = ForkOptions {
+                    child: Some("a".into()),
+                    ..ForkOptions::default()
+                };
+                annals.fork("source", child).unwrap()
+            }
+            _ => annals.create(options("a")).unwrap(),
+        };
+        if way != "fork" {
+            session.append(TURN).unwrap();
+        }
+        match way {
+            "persist" => session.persist().unwrap(),
+            "close" => session.close().unwrap(),
+            "drop" => {}
+            _ => session.flush().unwrap(),
+        }
+        drop(session);
+        assert!(annals.has("a").unwrap(), "{way}");
+    }
 }

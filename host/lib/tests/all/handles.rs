@@ -1,8 +1,9 @@
 //! Handles between threads, at the end, and against each other.
 
+use std::path::Path;
 use std::thread;
 
-use annals::{Annals, CreateOptions, ErrorCode, OpenMode};
+use annals::{Annals, CreateOptions, ErrorCode, Link, OpenMode, Session};
 
 use crate::{TURN, memory};
 
@@ -84,4 +85,109 @@ fn a_session_has_one_writer() {
     );
     session.close().unwrap();
     second.open(session.id(), OpenMode::Resume).unwrap();
+}
+
+/// Writing the log of `a` fails until the returned guard is called.
+fn break_log(root: &Path) -> impl FnOnce() {
+    let log = root.join("_no-cwd/a.jsonl");
+    let away = root.join("away");
+    std::fs::rename(&log, &away).unwrap();
+    std::fs::create_dir(&log).unwrap();
+    move || {
+        std::fs::remove_dir(&log).unwrap();
+        std::fs::rename(&away, &log).unwrap();
+    }
+}
+
+// A flush failed, its caller did the same again elsewhere, and dropping the handle stored the events after all: twice.
+#[test]
+fn what_was_reported_as_not_stored_is_not_stored_at_the_end() {
+    type Store = fn(&Session) -> annals::Result<()>;
+    let ways: [(&str, Store); 3] = [
+        ("flush", Session::flush),
+        ("persist", Session::persist),
+        ("close", Session::close),
+    ];
+    for link in [Link::Static, Link::Dynamic] {
+        for (way, store) in ways {
+            for ends_first in [true, false] {
+                let root = tempfile::tempdir().unwrap();
+                let annals = Annals::builder()
+                    .root(root.path())
+                    .link(link)
+                    .build()
+                    .unwrap();
+                let session = annals.create(named("a")).unwrap();
+                session.append(TURN).unwrap();
+                session.flush().unwrap();
+                session.append(&TURN.replace(":1", ":2")).unwrap();
+                let mend = break_log(root.path());
+                store(&session).unwrap_err();
+                mend();
+                if ends_first {
+                    drop(annals);
+                    drop(session);
+                } else {
+                    drop(session);
+                    assert!(annals.live().unwrap().is_empty());
+                    drop(annals);
+                }
+                let annals = Annals::jsonl(root.path()).unwrap();
+                // the lease was given back
+                let (session, _) = annals.open("a", OpenMode::Resume).unwrap();
+                assert_eq!(session.next_seq().unwrap(), 3, "{link:?} {way}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_first_flush_that_failed_leaves_the_id_free() {
+    let root = tempfile::tempdir().unwrap();
+    let annals = Annals::jsonl(root.path()).unwrap();
+    let bucket = root.path().join("_no-cwd");
+    std::fs::write(&bucket, "in the way").unwrap();
+    let session = annals.create(named("a")).unwrap();
+    session.append(TURN).unwrap();
+    session.flush().unwrap_err();
+    std::fs::remove_file(&bucket).unwrap();
+    drop(session);
+    assert!(!annals.has("a").unwrap());
+    let other = Annals::jsonl(root.path()).unwrap();
+    let session = other.create(named("a")).unwrap();
+    session.append(TURN).unwrap();
+    session.close().unwrap();
+}
+
+#[test]
+fn an_explicit_retry_stores_and_so_does_a_shutdown() {
+    for ends_by_shutdown in [true, false] {
+        let root = tempfile::tempdir().unwrap();
+        let annals = Annals::jsonl(root.path()).unwrap();
+        let session = annals.create(named("a")).unwrap();
+        session.append(TURN).unwrap();
+        session.flush().unwrap();
+        session.append(&TURN.replace(":1", ":2")).unwrap();
+        let mend = break_log(root.path());
+        session.flush().unwrap_err();
+        mend();
+        if ends_by_shutdown {
+            annals.shutdown().unwrap();
+        } else {
+            session.flush().unwrap();
+            session.append(&TURN.replace(":1", ":3")).unwrap();
+            drop((annals, session));
+        }
+        let annals = Annals::jsonl(root.path()).unwrap();
+        let (session, _) = annals.open("a", OpenMode::Inspect).unwrap();
+        let due = if ends_by_shutdown { 6 } else { 9 };
+        assert_eq!(session.next_seq().unwrap(), due);
+    }
+}
+
+fn named(id: &str) -> CreateOptions {
+    CreateOptions {
+        id: Some(id.to_owned()),
+        ..CreateOptions::default()
+    }
 }

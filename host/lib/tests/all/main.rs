@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod components;
+mod entries;
 mod evictions;
 mod faulty;
 mod handles;

@@ -1,6 +1,8 @@
 //! The root: made for its owner only, or refused.
 
-use annals::{Annals, ErrorCode, Link};
+use annals::{Annals, Backend, ErrorCode, Link};
+
+use crate::artefact;
 
 #[test]
 fn a_missing_root_is_made_with_its_parents() {
@@ -55,4 +57,30 @@ fn jsonl_without_a_root() {
     let error = Annals::builder().build().unwrap_err();
     assert_eq!(error.code, ErrorCode::Invalid);
     assert!(error.message.contains("root"), "{}", error.message);
+}
+
+// The setting took the place of the granted root: sessions were looked for in another directory, and none were found.
+#[test]
+fn a_granted_root_is_not_given_again() {
+    let root = tempfile::tempdir().unwrap();
+    for link in [Link::Static, Link::Dynamic] {
+        for value in ["/annals", "/annals/sub", "/typo"] {
+            let error = Annals::builder()
+                .root(root.path())
+                .setting("root", value)
+                .link(link)
+                .build()
+                .unwrap_err();
+            let given = (error.code, error.reason.as_str());
+            assert_eq!(given, (ErrorCode::Invalid, "setting-root"));
+        }
+    }
+    // no files, no root: the backend says what it knows
+    let error = Annals::builder()
+        .backend(Backend::File(artefact("memory.wasm")))
+        .root(root.path())
+        .setting("root", "/annals")
+        .build()
+        .unwrap_err();
+    assert_ne!(error.reason, "setting-root");
 }
