@@ -116,6 +116,10 @@ impl Root {
     }
 
     fn header_of(&self, place: &Place) -> Option<Header> {
+        // opening a FIFO would wait for its other end
+        if !matches!(self.kind(&place.log()), Ok(Some(Kind::File))) {
+            return None;
+        }
         let mut log = self.open_to_read(&place.log()).ok()?;
         match lines::first_line(log.as_mut()).ok()? {
             FirstLine::Whole(line) => Header::parse_line(lines::text_of(&line)?).ok(),

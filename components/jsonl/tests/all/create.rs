@@ -206,3 +206,22 @@ fn files_are_private() {
     let mode = |path: &str| fs::metadata(stand.path(path)).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode("_no-cwd"), mode("_no-cwd/s.jsonl")), (0o700, 0o600));
 }
+
+/// Somebody made a FIFO where the log was due, and `create` waited for its other end for ever.
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_in_the_place_of_a_log_is_not_opened() {
+    let mut stand = Stand::new();
+    stand.stored("other", 0);
+    let pipe = stand.path("_no-cwd/s.jsonl");
+    assert!(
+        std::process::Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    let token = stand.acquire("s");
+    let created = stand.backend.create(&header("s"), &token, &batch(0, 1));
+    refused(created, ErrorCode::AlreadyExists, "session-already-exists");
+}
