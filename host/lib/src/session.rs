@@ -101,9 +101,11 @@ impl Session {
         let time_ms = (self.handle.shared.clock)();
         let (event, trigger) = (event.to_owned(), trigger.to_owned());
         self.ask(move |linked, key| {
-            linked.ask_session(key, |session, data, handle| {
+            let answer = linked.ask_session(key, |session, data, handle| {
                 session.call_append_out_of_band(data, handle, &event, &trigger, time_ms)
-            })
+            });
+            linked.note_storing(key, &answer);
+            answer
         })
     }
 

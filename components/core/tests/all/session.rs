@@ -4,7 +4,7 @@ use annals_core::header::Header;
 use annals_core::session::Session;
 use serde_json::{Value, json};
 
-use crate::vectors::{cases, label, lines, same};
+use crate::vectors::{cases, fixtures, label, lines, same};
 
 fn header() -> Header {
     Header {
@@ -98,15 +98,7 @@ fn derived(session: &mut Session) -> Value {
 
 #[test]
 fn fixture_logs_give_what_is_expected() {
-    let Some(folder) = std::env::var_os("ANNALS_FIXTURES").map(std::path::PathBuf::from) else {
-        println!("left out: fixture logs (ANNALS_FIXTURES is not set)");
-        return;
-    };
-    let folder = if folder.join("dsh-logs").is_dir() {
-        folder.join("dsh-logs")
-    } else {
-        folder
-    };
+    let Some(folder) = fixtures() else { return };
     let expected: Value =
         serde_json::from_str(&std::fs::read_to_string(folder.join("expected.json")).unwrap())
             .unwrap();

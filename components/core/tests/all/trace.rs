@@ -4,7 +4,7 @@ use annals_core::fault::Fault;
 use annals_core::json::Value as Json;
 use annals_core::trace::{Trace, check_trace};
 
-use crate::vectors::{cases, label, lines};
+use crate::vectors::{cases, fixtures, label, lines};
 
 fn reason(result: Result<(), Fault>) -> Result<(), (&'static str, Option<u64>)> {
     result.map_err(|fault| (fault.reason.label(), fault.number_of("index")))
@@ -136,12 +136,9 @@ fn a_message_quotes_a_piece_of_what_it_was_given() {
 
 #[test]
 fn fixtures_tell_a_well_formed_story() {
-    let Some(folder) = std::env::var_os("ANNALS_FIXTURES") else {
-        println!("left out: fixtures (ANNALS_FIXTURES is not set)");
-        return;
-    };
+    let Some(folder) = fixtures() else { return };
     let mut checked = 0;
-    for entry in std::fs::read_dir(std::path::Path::new(&folder).join("dsh-logs")).unwrap() {
+    for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_none_or(|ending| ending != "jsonl") {
             continue;

@@ -63,3 +63,13 @@ pub fn base64(text: &str) -> Vec<u8> {
     }
     out
 }
+
+/// The folder of recorded logs, or of `dsh-logs` in it; none, said aloud, where `ANNALS_FIXTURES` is not set.
+pub fn fixtures() -> Option<std::path::PathBuf> {
+    let Some(folder) = std::env::var_os("ANNALS_FIXTURES").map(std::path::PathBuf::from) else {
+        println!("left out: recorded logs (ANNALS_FIXTURES is not set)");
+        return None;
+    };
+    let inner = folder.join("dsh-logs");
+    Some(if inner.is_dir() { inner } else { folder })
+}

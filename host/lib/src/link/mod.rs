@@ -235,6 +235,30 @@ impl Linked {
         answer
     }
 
+    /// Remembers that a call which appends and stores in one could not store. A refusal says nothing about that.
+    pub(crate) fn note_storing<R>(&mut self, key: u64, answer: &Result<R>) {
+        let Err(error) = answer else { return };
+        let has_failed = match error.code {
+            ErrorCode::Invalid
+            | ErrorCode::NotFound
+            | ErrorCode::Reentrant
+            | ErrorCode::SeqConflict
+            | ErrorCode::Limit
+            | ErrorCode::ReadOnly => false,
+            ErrorCode::AlreadyExists
+            | ErrorCode::Busy
+            | ErrorCode::Corrupt
+            | ErrorCode::UnsupportedVersion
+            | ErrorCode::NoSpace
+            | ErrorCode::NotConfigured
+            | ErrorCode::Unavailable
+            | ErrorCode::Other => true,
+        };
+        if let Some(live) = self.sessions.get_mut(&key) {
+            live.has_failed |= has_failed;
+        }
+    }
+
     /// Keeps a session that the store has just made.
     pub(crate) fn enter(&mut self, handle: ResourceAny) -> Result<Entered> {
         let header = self.ask(|store, data| {
