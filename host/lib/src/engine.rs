@@ -14,6 +14,10 @@ pub(crate) enum Trust {
     Bounded,
 }
 
+/// Bytes that one call may carry out of a component: a record of 1 GiB, the longest that a backend stores, and what goes
+/// with it. wasmtime's own limit is 128 MiB.
+pub(crate) const CALL_BYTES_MAX: usize = (1 << 30) + (1 << 20);
+
 /// An engine for components of this trust.
 pub(crate) fn new(trust: Trust) -> Result<Engine> {
     let mut config = Config::new();

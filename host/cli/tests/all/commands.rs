@@ -312,3 +312,25 @@ fn reading_commands_write_nothing() {
         assert_eq!(place.everything(), before, "{args:?}");
     }
 }
+
+/// A call could carry 128 MiB out of a component, wasmtime's own limit, so an append of more failed and a stored line of
+/// more could not be shown.
+#[test]
+fn an_event_of_140_megabytes_goes_in_and_comes_out() {
+    for link in crate::support::links() {
+        let place = Place::linked(&link);
+        place.run(&["create", "--id", "a"]);
+        let text = "x".repeat(140_000_000);
+        let line = format!(r#"{{"type":"x/y","data":"{text}"}}"#);
+        let ran = place.feed(&["append", "a"], line.as_bytes());
+        assert_eq!(
+            (ran.code, ran.out.as_str()),
+            (0, "0\n"),
+            "{link:?}: {}",
+            ran.err
+        );
+        let ran = place.run(&["show", "a", "--format", "jsonl"]);
+        assert_eq!(ran.code, 0, "{link:?}: {}", ran.err);
+        assert!(ran.out.len() > text.len(), "{link:?}");
+    }
+}

@@ -44,6 +44,7 @@ pub(super) fn link(
         backend: None,
     };
     let mut store = Store::new(&engine, data);
+    store.set_hostcall_fuel(engine::CALL_BYTES_MAX);
     let exports = SessionStore::instantiate(&mut store, &component, &linker)
         .map_err(|error| component::import_missing(&source.name, &error))?;
     Ok(Instance {

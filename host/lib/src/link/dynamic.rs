@@ -69,6 +69,7 @@ pub(super) fn link(
         backend: Some(backend),
     };
     let mut store = Store::new(&engine, data);
+    store.set_hostcall_fuel(engine::CALL_BYTES_MAX);
     let exports = SessionStore::instantiate(&mut store, &component, &linker)
         .map_err(|error| trapped(&error))?;
     Ok(Instance {
@@ -163,6 +164,7 @@ impl Backend {
             limits,
         };
         let mut store = Store::new(&self.engine, sandbox);
+        store.set_hostcall_fuel(engine::CALL_BYTES_MAX);
         store.limiter(|sandbox| &mut sandbox.limits);
         store.set_epoch_deadline(self.ticks());
         let exports = self
