@@ -3,6 +3,7 @@
 //! The facts come from Linux's `/proc`; elsewhere only the process id is known, and nobody is ever judged gone.
 
 use std::fs;
+use std::io::ErrorKind;
 
 use serde_json::{Value, json};
 
@@ -23,10 +24,18 @@ pub(crate) fn this_process(since_ms: u64) -> String {
         BOOT_ID: boot_id(),
         PID_NAMESPACE: pid_namespace(),
         PID: pid,
-        PROCESS_START: Process::find(pid).map(|process| process.start),
+        PROCESS_START: own_start(pid),
         "since": since_ms,
     })
     .to_string()
+}
+
+/// None where `/proc` cannot tell, and then nobody will judge this process.
+fn own_start(pid: u32) -> Option<u64> {
+    match Process::find(pid) {
+        Found::Process(process) if sees_own_namespace() => Some(process.start),
+        Found::Process(_) | Found::Nobody | Found::Unknown => None,
+    }
 }
 
 /// The token of a `busy` whose holder is known to be gone, so that its lease may be taken at once.
@@ -44,7 +53,7 @@ pub(crate) fn token_of_gone(busy_detail: &str) -> Option<String> {
 /// Only a process that this one could see if it lived is ever judged: same host, boot and process namespace, and a
 /// `/proc` that shows the processes of others (its `hidepid` option hides them, the first one included).
 fn is_gone(holder: &Value) -> bool {
-    if Process::find(FIRST_PID).is_none() {
+    if !matches!(Process::find(FIRST_PID), Found::Process(_)) || !sees_own_namespace() {
         return false;
     }
     let same = |name: &str, here: Option<String>| {
@@ -61,7 +70,17 @@ fn is_gone(holder: &Value) -> bool {
     let (Some(pid), Some(start)) = (pid, start) else {
         return false;
     };
-    Process::find(pid).is_none_or(|process| process.start != start || process.has_ended)
+    match Process::find(pid) {
+        Found::Process(process) => process.start != start || process.has_ended,
+        Found::Nobody => true,
+        Found::Unknown => false,
+    }
+}
+
+/// Whether `/proc` counts processes as this one does: it may have been mounted in another namespace.
+fn sees_own_namespace() -> bool {
+    let own = std::process::id().to_string();
+    fs::read_link("/proc/self").is_ok_and(|target| target.as_os_str() == own.as_str())
 }
 
 fn host() -> Option<String> {
@@ -89,9 +108,34 @@ struct Process {
     has_ended: bool,
 }
 
+/// What a look for a process came to. Only `Nobody` says that there is none: a look may fail for reasons of its own.
+enum Found {
+    Process(Process),
+    Nobody,
+    Unknown,
+}
+
+/// The process ended between opening its file and reading it.
+const ESRCH: i32 = 3;
+
 impl Process {
-    fn find(pid: u32) -> Option<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    fn find(pid: u32) -> Found {
+        Self::read(&format!("/proc/{pid}/stat"), pid)
+    }
+
+    fn read(path: &str, pid: u32) -> Found {
+        match fs::read_to_string(path) {
+            Ok(stat) => Self::parse(&stat, pid).map_or(Found::Unknown, Found::Process),
+            Err(error)
+                if error.kind() == ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH) =>
+            {
+                Found::Nobody
+            }
+            Err(_) => Found::Unknown,
+        }
+    }
+
+    fn parse(stat: &str, pid: u32) -> Option<Self> {
         // The name in parentheses may hold anything, so fields are counted from the last one on; state is the first.
         let (_, fields) = stat.rsplit_once(')')?;
         let mut fields = fields.split_ascii_whitespace();
@@ -127,6 +171,15 @@ mod tests {
             token_of_gone(&busy(&json!(holder.to_string()))).as_deref(),
             Some("7")
         );
+    }
+
+    /// A failed look, out of file handles for one, counted as a process that is gone, and its lease was taken.
+    #[test]
+    fn only_a_missing_process_is_nobody() {
+        assert!(matches!(Process::read("/proc/0/stat", 0), Found::Nobody));
+        // a directory cannot be read as a file, and this text is no process
+        assert!(matches!(Process::read("/proc/self", 1), Found::Unknown));
+        assert!(matches!(Process::read("/proc/version", 1), Found::Unknown));
     }
 
     #[test]

@@ -58,11 +58,7 @@ impl Session {
     /// # Errors
     /// `reentrant`, `unavailable`.
     pub fn next_seq(&self) -> Result<u64> {
-        self.ask(|linked, key| {
-            linked.ask_session(key, |session, data, handle| {
-                Ok(Ok::<_, Answer>(session.call_next_seq(data, handle)?))
-            })
-        })
+        self.ask(Linked::next_seq)
     }
 
     /// Appends event lines `{type, data, surfaceOp?, sourceEventSeqs?, seq?, time?}`, all or none, at the present time.
@@ -101,11 +97,9 @@ impl Session {
         let time_ms = (self.handle.shared.clock)();
         let (event, trigger) = (event.to_owned(), trigger.to_owned());
         self.ask(move |linked, key| {
-            let answer = linked.ask_session(key, |session, data, handle| {
+            linked.ask_appending(key, |session, data, handle| {
                 session.call_append_out_of_band(data, handle, &event, &trigger, time_ms)
-            });
-            linked.note_storing(key, &answer);
-            answer
+            })
         })
     }
 

@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use clap::{Args, ValueEnum};
 
 use crate::conformance::runner;
-use crate::smoke;
+use crate::{demo, smoke};
 
 /// Run the tests of every part, or of some
 #[derive(Args, Debug)]
@@ -32,6 +32,8 @@ enum Part {
     Cli,
     /// The recorded cases in `ANNALS_VECTORS`
     Conformance,
+    /// The README's first command
+    Demo,
     /// System calls, killed processes, large roots
     System,
     /// The interface from Node and Python
@@ -140,7 +142,12 @@ impl Part {
     fn needs_artefacts(self) -> bool {
         match self {
             Self::Core | Self::Components => false,
-            Self::Host | Self::Cli | Self::Conformance | Self::System | Self::Smoke => true,
+            Self::Host
+            | Self::Cli
+            | Self::Conformance
+            | Self::Demo
+            | Self::System
+            | Self::Smoke => true,
         }
     }
 
@@ -159,6 +166,7 @@ impl Part {
             Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
+            Self::Demo => demo::check(),
             Self::System => system(),
             Self::Smoke => smoke::run(),
         }

@@ -235,28 +235,33 @@ impl Linked {
         answer
     }
 
-    /// Remembers that a call which appends and stores in one could not store. A refusal says nothing about that.
-    pub(crate) fn note_storing<R>(&mut self, key: u64, answer: &Result<R>) {
-        let Err(error) = answer else { return };
-        let has_failed = match error.code {
-            ErrorCode::Invalid
-            | ErrorCode::NotFound
-            | ErrorCode::Reentrant
-            | ErrorCode::SeqConflict
-            | ErrorCode::Limit
-            | ErrorCode::ReadOnly => false,
-            ErrorCode::AlreadyExists
-            | ErrorCode::Busy
-            | ErrorCode::Corrupt
-            | ErrorCode::UnsupportedVersion
-            | ErrorCode::NoSpace
-            | ErrorCode::NotConfigured
-            | ErrorCode::Unavailable
-            | ErrorCode::Other => true,
-        };
-        if let Some(live) = self.sessions.get_mut(&key) {
-            live.has_failed |= has_failed;
+    /// [`Linked::ask_session`] of what appends and stores in one. When events were taken in and it failed all the same,
+    /// they could not be stored, and that is remembered; a refusal takes none in.
+    pub(crate) fn ask_appending<R>(
+        &mut self,
+        key: u64,
+        call: impl FnOnce(
+            GuestSession<'_>,
+            &mut Store<Data>,
+            ResourceAny,
+        ) -> wasmtime::Result<std::result::Result<R, types::Error>>,
+    ) -> Result<R> {
+        let before = self.next_seq(key)?;
+        let answer = self.ask_session(key, call);
+        if answer.is_err()
+            && self.next_seq(key).ok() != Some(before)
+            && let Some(live) = self.sessions.get_mut(&key)
+        {
+            live.has_failed = true;
         }
+        answer
+    }
+
+    /// The seq of the session's next event.
+    pub(crate) fn next_seq(&mut self, key: u64) -> Result<u64> {
+        self.ask_session(key, |session, data, handle| {
+            Ok(Ok::<_, types::Error>(session.call_next_seq(data, handle)?))
+        })
     }
 
     /// Keeps a session that the store has just made.
