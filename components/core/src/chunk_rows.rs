@@ -7,9 +7,11 @@ mod canonical;
 mod delta;
 mod kind;
 mod row;
+mod spans;
 
 pub use kind::RowKind;
 pub use row::{Row, is_row};
+pub(crate) use spans::RowSpans;
 
 use crate::fault::{Fault, Reason};
 use crate::json::Value;

@@ -3,6 +3,7 @@
 //! A crash leaves a turn without its end: calls without a result, an open step, an open turn. A model provider refuses
 //! a call without a result, so each such call gets one that says what is known of it; then the step and the turn end.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::event::{Envelope, Event};
@@ -33,12 +34,12 @@ pub struct Tail<'a> {
     step: Option<Value<'a>>,
     // Requested calls in the order of the request; an answered one leaves a gap.
     calls: Vec<Option<Call<'a>>>,
-    pending: HashMap<CallId, usize>,
-    started: HashMap<CallId, u64>,
+    pending: HashMap<CallId<'a>, usize>,
+    started: HashMap<CallId<'a>, u64>,
 }
 
-// Code points: two spellings of one id are one id, and a lone surrogate is like no other.
-pub(crate) type CallId = Vec<u32>;
+// What it says: two spellings of one id are one id, and a lone surrogate is like no other.
+pub(crate) type CallId<'a> = Cow<'a, [u8]>;
 
 #[derive(Debug)]
 struct Call<'a> {
@@ -107,7 +108,7 @@ impl<'a> Tail<'a> {
         }
     }
 
-    fn answer(&mut self, id: &CallId) {
+    fn answer(&mut self, id: &CallId<'a>) {
         self.started.remove(id);
         if let Some(call) = self
             .pending
@@ -176,8 +177,8 @@ impl<'a> Tail<'a> {
 }
 
 /// The identity of a call; none when the id is no string.
-pub(crate) fn call_id(value: Value<'_>) -> Option<CallId> {
-    Some(value.as_text()?.code_points().collect())
+pub(crate) fn call_id(value: Value<'_>) -> Option<CallId<'_>> {
+    Some(value.as_text()?.key())
 }
 
 /// The lines that close an interrupted last turn of a log of event lines; empty when none is open.

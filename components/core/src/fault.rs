@@ -21,6 +21,11 @@ pub fn quoted(text: &str) -> String {
     quote(&shown(text))
 }
 
+/// [`shown`] of the text of a JSON value, on one line: outside strings, which hold none, a line break is a space.
+pub fn shown_value(text: &str) -> String {
+    shown(text).replace(['\n', '\r'], " ")
+}
+
 /// A broken rule. Nothing was changed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Fault {
@@ -91,10 +96,10 @@ impl Fault {
     }
 
     /// The same broken rule, found in what is stored: `line` counts from 1, `byte` is where the line begins, counted
-    /// from the start of the log. A refused version stays one.
+    /// from the start of the log. A refused version stays one, and so does a limit.
     #[must_use]
     pub fn corrupt(mut self, line: u64, byte: u64) -> Fault {
-        if self.class != Class::UnsupportedVersion {
+        if !matches!(self.class, Class::UnsupportedVersion | Class::Limit) {
             self.class = Class::Corrupt;
         }
         self.message = format!("line {line}: {}", self.message);

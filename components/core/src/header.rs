@@ -1,6 +1,6 @@
 //! The first line of a log: what a session is, written once.
 
-use crate::fault::{Fault, Reason, quoted, shown};
+use crate::fault::{Fault, Reason, quoted, shown_value};
 use crate::json::{Text, Value, quote, read_members};
 
 /// The only format version that is written and read.
@@ -55,12 +55,12 @@ pub fn check_header(value: Value<'_>, id: &str) -> Result<Header, Fault> {
     }
     let members = Members::of(value);
     if members.version.and_then(Value::as_f64) != Some(f64::from(FORMAT_VERSION)) {
-        let found = shown(members.version.map_or("none", Value::text));
+        let found = shown_value(members.version.map_or("none", Value::text));
         let message = format!("session header version must be {FORMAT_VERSION}, found {found}");
         return Err(Fault::new(Reason::HeaderVersion, message));
     }
     if !members.id.is_some_and(|found| found.is_str(id)) {
-        let found = shown(members.id.map_or("none", Value::text));
+        let found = shown_value(members.id.map_or("none", Value::text));
         let message = format!("session header id is {found}, not {}", quoted(id));
         return Err(Fault::new(Reason::HeaderIdMismatch, message));
     }

@@ -228,6 +228,20 @@ pub struct Elements<'a> {
     scan: Scanner<'a>,
 }
 
+impl<'a> Elements<'a> {
+    /// The elements of an array of plain values, or of what [`Elements::rest`] gave of one.
+    pub(crate) fn of_rest(text: &'a str) -> Elements<'a> {
+        let mut scan = Scanner::new(text);
+        scan.take(b'[');
+        Elements { scan }
+    }
+
+    /// What was not read yet, the closing bracket included.
+    pub(crate) fn rest(&self) -> &'a str {
+        self.scan.rest()
+    }
+}
+
 impl<'a> Iterator for Elements<'a> {
     type Item = Value<'a>;
 

@@ -14,6 +14,7 @@ pub mod message;
 pub mod prompt;
 pub mod record;
 pub mod request_header;
+pub mod salvage;
 pub mod session;
 pub mod surface;
 pub mod trace;

@@ -7,9 +7,10 @@
 
 use crate::chunk_rows::{Row, is_row};
 use crate::event::{Envelope, TURN_END};
-use crate::fault::{Fault, Reason};
+use crate::fault::{Class, Fault, Reason, shown_value};
 use crate::header::Header;
 use crate::json::Value;
+use crate::log::Limits;
 use crate::session::{Session, split_lines};
 
 /// Reads the header from a log's first bytes, up to and with their newline.
@@ -92,6 +93,17 @@ impl Loader {
         }
     }
 
+    /// Holds other limits against the log; the usual ones until then.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.session.set_limits(limits);
+    }
+
+    /// Whether the log is longer than can be held, so that more of it need not be read: [`Loader::finish`] will say so.
+    pub fn is_full(&self) -> bool {
+        let is_limit = |fault: &Fault| fault.class == Class::Limit;
+        self.broken_rule.as_ref().is_some_and(is_limit)
+    }
+
     /// Takes lines, each ended by a newline; a last one without is torn. `at_byte`: where they begin on the medium,
     /// none where they follow on what came before.
     pub fn lines(&mut self, text: &str, at_byte: Option<u64>) {
@@ -118,7 +130,7 @@ impl Loader {
     ///
     /// Fails with class `Corrupt` and the facts `line` and `byte`: where the header breaks a rule, then with `log-corrupt-unparsable` or
     /// `log-corrupt-seq-gap` for a bad line at or before the last `turn/end`, else with the reason of the first event
-    /// that breaks a rule for seeds.
+    /// that breaks a rule for seeds. Fails with class `Limit` where the log or a line of it is too long.
     pub fn finish(self) -> Result<Loaded, Fault> {
         self.session
             .header()
@@ -243,7 +255,10 @@ fn malformed(row: Fault) -> Fault {
 }
 
 fn seq_gap(expected: u64, actual: &str) -> Fault {
-    let message = format!("the line has seq {actual}, and {expected} was due");
+    let message = format!(
+        "the line has seq {}, and {expected} was due",
+        shown_value(actual)
+    );
     Fault::new(Reason::LogCorruptSeqGap, message)
         .number("expected", expected)
         .text("actual", actual)

@@ -7,13 +7,38 @@
 use std::borrow::Cow;
 
 use crate::fault::{Fault, Reason};
+use crate::record::RECORD_BYTES_MAX;
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
 
+/// How much a log in memory may hold. What is beyond is refused before memory is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// The longest line, its newline included.
+    pub line_bytes_max: u64,
+    /// All lines together, newlines included.
+    pub log_bytes_max: u64,
+}
+
+impl Default for Limits {
+    /// A line of [`RECORD_BYTES_MAX`], a log of [`LOG_BYTES_MAX`].
+    fn default() -> Limits {
+        Limits {
+            line_bytes_max: RECORD_BYTES_MAX,
+            log_bytes_max: LOG_BYTES_MAX,
+        }
+    }
+}
+
+/// The longest log that is held in memory. A WebAssembly memory ends at 4 GiB, and there the lines stand once, their
+/// index beside them, and while they are handed over to be stored or forked a second time.
+pub const LOG_BYTES_MAX: u64 = 1 << 30;
+
 /// Stored lines with their index.
 #[derive(Clone, Debug, Default)]
 pub struct Log {
+    limits: Limits,
     chunks: Vec<String>,
     records: Vec<Entry>,
     next_seq: u64,
@@ -96,9 +121,15 @@ impl Log {
         self.bytes
     }
 
+    /// Holds other limits against the lines to come.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.limits = limits;
+    }
+
     /// Adds a line, without its newline, that stands for the next `count` events.
     ///
-    /// Fails with [`Reason::LimitReached`] when the log has more chunks than the index can name.
+    /// Fails with [`Reason::LimitReached`] when the line or the log would be longer than its [`Limits`], or when there
+    /// is no memory for it; the log is as before then.
     pub fn push(
         &mut self,
         line: &str,
@@ -107,21 +138,27 @@ impl Log {
         last_time_ms: u64,
     ) -> Result<(), Fault> {
         let needed = line.len() + 1;
+        check_limit("line-bytes-max", needed, self.limits.line_bytes_max)?;
+        check_limit(
+            "log-bytes-max",
+            self.bytes + needed,
+            self.limits.log_bytes_max,
+        )?;
+        self.records.try_reserve(1).map_err(|_| no_memory(needed))?;
         let free = self
             .chunks
             .last()
             .map_or(0, |chunk| chunk.capacity() - chunk.len());
         if free < needed {
             let size = self.bytes.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
-            self.chunks.push(String::with_capacity(size.max(needed)));
+            let mut chunk = String::new();
+            chunk
+                .try_reserve_exact(size.max(needed))
+                .map_err(|_| no_memory(needed))?;
+            self.chunks.push(chunk);
         }
-        let chunk = u32::try_from(self.chunks.len().saturating_sub(1)).map_err(|_| {
-            Fault::new(
-                Reason::LimitReached,
-                "the log is too long to be held in memory",
-            )
-            .text("limit", "chunks")
-        })?;
+        let chunk =
+            u32::try_from(self.chunks.len().saturating_sub(1)).map_err(|_| no_memory(needed))?;
         let Some(text) = self.chunks.last_mut() else {
             return Ok(());
         };
@@ -259,7 +296,8 @@ impl Log {
         self.chunks.get(chunk as usize).map(String::as_str)
     }
 
-    fn bytes_between(&self, from: usize, to: usize) -> usize {
+    /// Bytes of the lines from one position up to another, and a chunk or two more.
+    pub(crate) fn bytes_between(&self, from: usize, to: usize) -> usize {
         let chunk_of =
             |position: usize| self.records.get(position).map(|entry| entry.chunk as usize);
         let (first, last) = (
@@ -273,4 +311,39 @@ impl Log {
             .map(String::len)
             .sum()
     }
+}
+
+/// Fails with [`Reason::LimitReached`] where so much memory cannot be had at once: better now than in the middle of
+/// what needs it.
+pub fn check_room(bytes: usize) -> Result<(), Fault> {
+    // what is small is had from what the allocator keeps
+    if bytes <= CHUNK_BYTES_MAX {
+        return Ok(());
+    }
+    let mut room: Vec<u8> = Vec::new();
+    room.try_reserve_exact(bytes).map_err(|_| no_memory(bytes))
+}
+
+fn check_limit(name: &'static str, actual: usize, limit: u64) -> Result<(), Fault> {
+    let actual = actual as u64;
+    if actual <= limit {
+        return Ok(());
+    }
+    let what = match name {
+        "line-bytes-max" => "the line has",
+        _ => "the log would have",
+    };
+    let message = format!("{what} {actual} bytes, and at most {limit} are held in memory");
+    Err(Fault::new(Reason::LimitReached, message)
+        .text("limit", name)
+        .number("actual", actual)
+        .number("max", limit))
+}
+
+#[cold]
+fn no_memory(bytes: usize) -> Fault {
+    let message = format!("there is no memory for {bytes} bytes more; close other sessions first");
+    Fault::new(Reason::LimitReached, message)
+        .text("limit", "memory")
+        .number("actual", bytes as u64)
 }

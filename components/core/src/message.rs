@@ -31,29 +31,60 @@ pub fn message_of(event: &Event<'_>) -> Result<Option<String>, Fault> {
     if !is_message(event)? {
         return Ok(None);
     }
+    let mut out = String::new();
+    write_message(event, &mut out)?;
+    Ok(Some(out))
+}
+
+/// Writes what [`message_of`] gives for an event that shows a message, with room for a newline after it.
+///
+/// Fails as [`is_message`] does; `out` is as before then.
+pub(crate) fn write_message(event: &Event<'_>, out: &mut String) -> Result<(), Fault> {
     let data = data_of(event)?;
-    let mut out = String::with_capacity(data.text().len());
-    match &*event.event_type {
-        "assistant/message" => {
-            out.push_str(r#"{"role":"assistant""#);
-            copy_member(&mut out, "content", data.get("content"));
-            copy_member(&mut out, "provenance", data.get("provenance"));
-            out.push('}');
-        }
-        "tool/result" => {
-            out.push_str(r#"{"role":"user","content":[{"type":"tool-result""#);
-            copy_member(&mut out, "toolCallId", data.get("callId"));
-            copy_member(&mut out, "content", data.get("content"));
-            copy_member(&mut out, "isError", data.get("isError"));
-            out.push_str("}]}");
-        }
-        _ => {
-            out.push_str(r#"{"role":"user""#);
-            copy_member(&mut out, "content", data.get("content"));
-            out.push('}');
+    let (open, members, close): (_, &[(&str, &str)], _) = match &*event.event_type {
+        "assistant/message" => (
+            r#"{"role":"assistant""#,
+            &[("content", "content"), ("provenance", "provenance")],
+            "}",
+        ),
+        "tool/result" => (
+            r#"{"role":"user","content":[{"type":"tool-result""#,
+            &[
+                ("callId", "toolCallId"),
+                ("content", "content"),
+                ("isError", "isError"),
+            ],
+            "}]}",
+        ),
+        _ => (r#"{"role":"user""#, &[("content", "content")], "}"),
+    };
+    let mut found = [None; 3];
+    for (name, value) in data.members() {
+        let known = members.iter().zip(&mut found);
+        if let Some((_, slot)) = known.into_iter().find(|((known, _), _)| name.is(known)) {
+            // of a repeated member the last counts
+            *slot = Some(value.text());
         }
     }
-    Ok(Some(out))
+    let written = members
+        .iter()
+        .zip(found)
+        .filter_map(|((_, name), text)| Some((*name, text?)));
+    let bytes: usize = written
+        .clone()
+        .map(|(name, text)| name.len() + text.len() + 4)
+        .sum();
+    // a long message is not copied again to make room for its end
+    out.reserve(open.len() + bytes + close.len() + 1);
+    out.push_str(open);
+    for (name, text) in written {
+        out.push_str(",\"");
+        out.push_str(name);
+        out.push_str("\":");
+        out.push_str(text);
+    }
+    out.push_str(close);
+    Ok(())
 }
 
 /// The text of a prompt for people: of what was typed, not of what a plugin put before it. Blocks without text are
@@ -96,14 +127,5 @@ fn is_empty(content: Value<'_>) -> bool {
         Kind::Array => content.elements().next().is_none(),
         Kind::String => content.text() == "\"\"",
         Kind::Null | Kind::Bool | Kind::Number | Kind::Object => false,
-    }
-}
-
-fn copy_member(out: &mut String, name: &str, value: Option<Value<'_>>) {
-    if let Some(value) = value {
-        out.push_str(",\"");
-        out.push_str(name);
-        out.push_str("\":");
-        out.push_str(value.text());
     }
 }

@@ -6,6 +6,10 @@ use crate::event::{Envelope, TURN_END};
 use crate::fault::{Fault, Reason};
 use crate::json::Value;
 
+/// The longest stored line, in bytes, its newline included: an event or a packed row. A line is read, judged and handed
+/// over whole, so several copies of it stand in memory for a while.
+pub const RECORD_BYTES_MAX: u64 = 256 << 20;
+
 /// What a stored line says of its place in the log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {

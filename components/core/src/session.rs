@@ -6,17 +6,19 @@
 mod append;
 mod history;
 mod pages;
+mod tracing;
 mod views;
 
+use std::cell::Cell;
 use std::ops::Range;
 
-use crate::chunk_rows::{Row, is_row};
+use crate::chunk_rows::{Row, RowSpans, is_row};
 use crate::closers::Tail;
 use crate::event::{Envelope, Event, check_seed_envelope};
 use crate::fault::{Fault, Reason};
 use crate::header::Header;
 use crate::json::{JsonFault, Value};
-use crate::log::{Kind, Log};
+use crate::log::{Kind, Limits, Log};
 use crate::message::prompt_text;
 use crate::surface::Surface;
 
@@ -24,6 +26,7 @@ pub use append::Appended;
 pub use pages::{EventsPage, MessagesPage, Stored};
 
 use history::History;
+use tracing::Tracing;
 
 /// Characters of a session's first prompt that are kept.
 pub const FIRST_PROMPT_CHARACTERS_MAX: usize = 200;
@@ -37,6 +40,9 @@ pub struct Session {
     history: History,
     // Seq of the newest request/header.
     request_header: Option<u64>,
+    tracing: Tracing,
+    // Where the last page of events ended, if inside a row.
+    row_left: Cell<Option<RowSpans>>,
 }
 
 impl Session {
@@ -67,6 +73,8 @@ impl Session {
             surface: Surface::default(),
             history: History::default(),
             request_header: None,
+            tracing: Tracing::Off,
+            row_left: Cell::new(None),
         }
     }
 
@@ -88,6 +96,11 @@ impl Session {
     /// The log itself.
     pub fn log(&self) -> &Log {
         &self.log
+    }
+
+    /// Holds other limits against the lines to come; [`Limits::default`] until then.
+    pub fn set_limits(&mut self, limits: Limits) {
+        self.log.set_limits(limits);
     }
 
     /// What the model sees, as seqs.

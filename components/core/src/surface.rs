@@ -4,16 +4,22 @@
 //! the surface is no longer the order of seqs, and a range is a matter of places. Every event is checked against the
 //! surface as it stands and changes it only as a whole.
 
+mod order;
+mod sources;
+
+use std::borrow::Cow;
 use std::collections::HashMap;
 
 use crate::event::{Envelope, Event, is_surface_eligible_type};
-use crate::fault::{Fault, Reason, quoted};
-use crate::json::{Kind, Value};
+use crate::fault::{Fault, Reason, quoted, shown_value};
+use crate::json::Value;
+use order::{Order, Run};
+use sources::{check_shadowed, check_sources};
 
 /// The surface after the events seen so far.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default)]
 pub struct Surface {
-    nodes: Vec<u64>,
+    order: Order,
     generation: u64,
 }
 
@@ -37,13 +43,34 @@ pub enum Change {
     None,
     /// The event of this seq joins at the end.
     Append(u64),
-    /// A run of nodes, from position `at` on, gives way to one event.
-    Replace {
-        /// Position of the first node that goes.
-        at: usize,
-        /// Who goes and who comes.
-        replacement: Replacement,
-    },
+    /// A run of nodes gives way to one event.
+    Replace(Box<Rewrite>),
+}
+
+/// A replace that was checked.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rewrite {
+    seq: u64,
+    start: u64,
+    end: u64,
+    run: Run,
+}
+
+impl Rewrite {
+    /// Who goes and who comes.
+    pub fn replacement(self) -> Replacement {
+        Replacement {
+            seq: self.seq,
+            start: self.start,
+            end: self.end,
+            shadowed: self.run.nodes,
+        }
+    }
+
+    /// The slot where the event will stand; the slots before it keep their nodes.
+    pub(crate) fn slot(&self) -> usize {
+        self.run.slots.start
+    }
 }
 
 /// `surfaceOp`, understood.
@@ -52,10 +79,24 @@ enum Op {
     Replace { start: u64, end: u64 },
 }
 
+/// As the model sees them: the same nodes after as many rewrites.
+impl PartialEq for Surface {
+    fn eq(&self, other: &Surface) -> bool {
+        self.generation == other.generation && self.nodes().eq(other.nodes())
+    }
+}
+
+impl Eq for Surface {}
+
 impl Surface {
     /// Seqs in the order that the model sees.
-    pub fn nodes(&self) -> &[u64] {
-        &self.nodes
+    pub fn nodes(&self) -> impl Iterator<Item = u64> {
+        self.order.nodes_from(0).map(|(_, seq)| seq)
+    }
+
+    /// How many nodes there are.
+    pub fn node_count(&self) -> usize {
+        self.order.len()
     }
 
     /// How many rewrites there were.
@@ -63,11 +104,28 @@ impl Surface {
         self.generation
     }
 
+    /// The node that begins at a slot. A slot is where a node stands for as long as it is there: it moves with no
+    /// rewrite, and slots ascend in the order of the nodes.
+    pub(crate) fn node(&self, slot: usize) -> Option<u64> {
+        self.order.node(slot)
+    }
+
+    /// The slot and the seq of each node, from one that begins at `slot` on; 0 is the first one's.
+    pub(crate) fn nodes_from(&self, slot: usize) -> impl Iterator<Item = (usize, u64)> {
+        self.order.nodes_from(slot)
+    }
+
+    /// The slot that the next node at the end will take.
+    pub(crate) fn slot_count(&self) -> usize {
+        self.order.slot_count()
+    }
+
     /// Checks the surface members of the next event; its seq is taken as right.
     ///
     /// `lookup` gives the stored line of an earlier event; it is asked only when a tool result rewrites a node.
     /// The faults, in the order in which they are looked for: a marker on a log-only event, a missing or malformed
-    /// marker, the range, the sources, the rewrite rule for tool results.
+    /// marker, the range, the sources, the rewrite rule for tool results. A replace costs time for the nodes that it
+    /// removes and for its sources, whatever else is on the surface.
     pub fn check<'l>(
         &self,
         event: &Event<'_>,
@@ -82,18 +140,18 @@ impl Surface {
                 Ok(Change::Append(event.seq))
             }
             Op::Replace { start, end } => {
-                let (at, shadowed) = self.range(start, end)?;
-                check_shadowed(shadowed, &check_sources(event)?)?;
+                let run = self.run(start, end)?;
+                check_shadowed(&run.nodes, &check_sources(event)?)?;
                 if event.event_type == "tool/result" {
-                    check_tool_rewrite(event, shadowed, lookup)?;
+                    check_tool_rewrite(event, &run.nodes, lookup)?;
                 }
-                let replacement = Replacement {
-                    seq: event.seq,
+                let seq = event.seq;
+                Ok(Change::Replace(Box::new(Rewrite {
+                    seq,
                     start,
                     end,
-                    shadowed: shadowed.to_vec(),
-                };
-                Ok(Change::Replace { at, replacement })
+                    run,
+                })))
             }
         }
     }
@@ -102,10 +160,9 @@ impl Surface {
     pub fn apply(&mut self, change: &Change) {
         match change {
             Change::None => {}
-            Change::Append(seq) => self.nodes.push(*seq),
-            Change::Replace { at, replacement } => {
-                let end = at + replacement.shadowed.len();
-                self.splice(*at..end, &[replacement.seq]);
+            Change::Append(seq) => self.order.push(*seq),
+            Change::Replace(rewrite) => {
+                self.order.replace(&rewrite.run, rewrite.seq);
                 self.generation += 1;
             }
         }
@@ -115,45 +172,31 @@ impl Surface {
     pub fn revert(&mut self, change: &Change) {
         match change {
             Change::None => {}
-            Change::Append(_) => {
-                self.nodes.pop();
-            }
-            Change::Replace { at, replacement } => {
-                self.splice(*at..at + 1, &replacement.shadowed);
+            Change::Append(_) => self.order.pop(),
+            Change::Replace(rewrite) => {
+                self.order.restore(&rewrite.run);
                 self.generation -= 1;
             }
         }
     }
 
-    fn splice(&mut self, range: std::ops::Range<usize>, nodes: &[u64]) {
-        let end = range.end.min(self.nodes.len());
-        self.nodes
-            .splice(range.start.min(end)..end, nodes.iter().copied());
-    }
-
-    fn range(&self, start: u64, end: u64) -> Result<(usize, &[u64]), Fault> {
-        // Rewrites are mostly of what is recent, so the search begins at the end.
-        let place = |seq: u64| self.nodes.iter().rposition(|node| *node == seq);
-        let first = place(start).ok_or_else(|| {
+    fn run(&self, start: u64, end: u64) -> Result<Run, Fault> {
+        let first = self.order.slots_of(start).ok_or_else(|| {
             let message = format!("surface replace: start seq {start} not found in surface");
             Fault::new(Reason::ReplaceStartNotFound, message).number("start", start)
         })?;
-        let last = if end == start {
-            Some(first)
-        } else {
-            place(end)
-        };
-        let last = last.ok_or_else(|| {
+        let last = self.order.slots_of(end).ok_or_else(|| {
             let message = format!("surface replace: end seq {end} not found in surface");
             Fault::new(Reason::ReplaceEndNotFound, message).number("end", end)
         })?;
-        let shadowed = self.nodes.get(first..=last).filter(|run| !run.is_empty()).ok_or_else(|| {
+        if first.start > last.start {
             let message = format!(
-                "surface replace: start seq {start} (position {first}) is after end seq {end} (position {last})"
+                "surface replace: start seq {start} stands after end seq {end} on the surface"
             );
-            Fault::new(Reason::ReplaceRangeReversed, message).number("start", start).number("end", end)
-        })?;
-        Ok((first, shadowed))
+            let fault = Fault::new(Reason::ReplaceRangeReversed, message);
+            return Err(fault.number("start", start).number("end", end));
+        }
+        Ok(self.order.run(first.start..last.end))
     }
 }
 
@@ -219,71 +262,6 @@ fn read_replace(op: Value<'_>) -> Option<Op> {
     })
 }
 
-/// The sources in ascending order; none when the event names none.
-fn check_sources(event: &Event<'_>) -> Result<Vec<u64>, Fault> {
-    let Some(sources) = event.source_event_seqs else {
-        return Ok(Vec::new());
-    };
-    let fault = |reason, what: &str| {
-        fault_of(
-            event,
-            reason,
-            format!(
-                "sourceEventSeqs of event {} {what}",
-                quoted(&event.event_type)
-            ),
-        )
-    };
-    if sources.kind() != Kind::Array {
-        return Err(fault(
-            Reason::SourcesNotArray,
-            "must be an array when present",
-        ));
-    }
-    let mut seqs = Vec::new();
-    for source in sources.elements() {
-        let seq = source.as_seq();
-        seqs.push(seq.ok_or_else(|| fault(Reason::SourcesNotSeqs, "must hold nothing but seqs"))?);
-    }
-    // Only here an empty list says something: the provider's stream is known to have been empty.
-    if seqs.is_empty() && event.event_type != "assistant/message" {
-        return Err(fault(Reason::SourcesEmpty, "must not be empty"));
-    }
-    let late = seqs.iter().copied().find(|seq| *seq >= event.seq);
-    if !seqs.is_sorted() {
-        seqs.sort_unstable();
-    }
-    if let Some([twice, _]) = seqs.array_windows().find(|[one, next]| one == next) {
-        return Err(fault(
-            Reason::SourcesDuplicate,
-            &format!("must not name seq {twice} twice"),
-        ));
-    }
-    match late {
-        None => Ok(seqs),
-        Some(seq) => {
-            let what = format!(
-                "must name earlier events, and {seq} is not before {}",
-                event.seq
-            );
-            Err(fault(Reason::SourcesNotEarlier, &what).number("actual", seq))
-        }
-    }
-}
-
-fn check_shadowed(shadowed: &[u64], sources: &[u64]) -> Result<(), Fault> {
-    let Some(missing) = shadowed
-        .iter()
-        .find(|seq| sources.binary_search(seq).is_err())
-    else {
-        return Ok(());
-    };
-    let message = format!(
-        "surface replace: sourceEventSeqs must name every node that it removes; seq {missing} is missing"
-    );
-    Err(Fault::new(Reason::SourcesMissingShadowed, message).number("missing", *missing))
-}
-
 fn check_tool_rewrite<'l>(
     event: &Event<'_>,
     shadowed: &[u64],
@@ -308,8 +286,14 @@ fn check_tool_rewrite<'l>(
     Err(Fault::new(Reason::ToolRewriteChangesMoreThanContent, message).number("target", *target))
 }
 
-/// Whether the members besides `content` are the same, in any order. What is no object has none.
+/// Whether the members besides `content` are the same, in any order. Data that is no object has no content.
 fn same_but_content(old: Option<Value<'_>>, new: Option<Value<'_>>) -> bool {
+    let (Some(old), Some(new)) = (old, new) else {
+        return old.is_none() && new.is_none();
+    };
+    if !(old.is_object() && new.is_object()) {
+        return old.same(new);
+    }
     let (old, new) = (members_but_content(old), members_but_content(new));
     old.len() == new.len()
         && old
@@ -317,14 +301,9 @@ fn same_but_content(old: Option<Value<'_>>, new: Option<Value<'_>>) -> bool {
             .all(|(name, value)| new.get(name).is_some_and(|other| other.same(*value)))
 }
 
-fn members_but_content(data: Option<Value<'_>>) -> HashMap<Vec<u32>, Value<'_>> {
-    let members = data
-        .into_iter()
-        .flat_map(Value::members)
-        .filter(|(name, _)| !name.is("content"));
-    members
-        .map(|(name, value)| (name.code_points().collect(), value))
-        .collect()
+fn members_but_content(data: Value<'_>) -> HashMap<Cow<'_, [u8]>, Value<'_>> {
+    let members = data.members().filter(|(name, _)| !name.is("content"));
+    members.map(|(name, value)| (name.key(), value)).collect()
 }
 
 /// Folds a whole log of event lines: the nodes, and what each replace did.
@@ -344,12 +323,12 @@ pub fn fold_surface(lines: &str) -> Result<(Vec<u64>, Vec<Replacement>), Fault> 
         let change = fold_line(line, index).and_then(|event| surface.check(&event, lookup));
         let change = change.map_err(|fault| fault.number("index", index))?;
         surface.apply(&change);
-        if let Change::Replace { replacement, .. } = change {
-            replacements.push(replacement);
+        if let Change::Replace(rewrite) = change {
+            replacements.push(rewrite.replacement());
         }
         seen.push(line);
     }
-    Ok((surface.nodes, replacements))
+    Ok((surface.nodes().collect(), replacements))
 }
 
 fn fold_line(line: &str, expected: u64) -> Result<Event<'_>, Fault> {
@@ -359,7 +338,8 @@ fn fold_line(line: &str, expected: u64) -> Result<Event<'_>, Fault> {
         return Ok(Event::of(&envelope, expected));
     }
     let actual = envelope.seq.map_or("absent", Value::text);
-    let message = format!("event seq {actual} is not contiguous; expected {expected}");
+    let shown = shown_value(actual);
+    let message = format!("event seq {shown} is not contiguous; expected {expected}");
     Err(Fault::new(Reason::SeqNotContiguous, message)
         .number("expected", expected)
         .text("actual", actual))

@@ -5,12 +5,13 @@
 //! tool result answers a call of the same step, and everything else stands inside a turn. An open end is fine, and so
 //! is a call without an answer. Absent: contiguous seqs and the surface, which have rules of their own.
 
+use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::chunk_rows::Row;
-use crate::closers::{CallId, call_id};
+use crate::closers::call_id;
 use crate::event::{Event, TURN_END};
-use crate::fault::{Fault, Reason, quoted};
+use crate::fault::{Fault, Reason, quoted, shown_value};
 use crate::json::{Kind, Value};
 use crate::record::{Line, read_line};
 use crate::session::split_lines;
@@ -30,7 +31,8 @@ pub struct Trace {
     step: u64,
     is_turn_open: bool,
     is_step_open: bool,
-    waiting: HashSet<CallId>,
+    // Calls by what `call_id` gives for their ids.
+    waiting: HashSet<Vec<u8>>,
 }
 
 /// Checks stored lines as a whole log: event lines and packed rows, in any mixture.
@@ -97,7 +99,10 @@ impl Trace {
                         self.is_step_open = false;
                         self.waiting.clear();
                     }
-                    "tool/call" => self.waiting.extend(member("callId").and_then(call_id)),
+                    "tool/call" => {
+                        let id = member("callId").and_then(call_id);
+                        self.waiting.extend(id.map(Cow::into_owned));
+                    }
                     "tool/result" => return self.answer(event),
                     _ => {}
                 }
@@ -207,7 +212,7 @@ impl Trace {
         let id = event.data.and_then(|data| data.get("callId"));
         let is_answer = id
             .and_then(call_id)
-            .is_some_and(|id| self.waiting.remove(&id));
+            .is_some_and(|id| self.waiting.remove(&*id));
         if is_answer || says_not_started(event) {
             return Ok(());
         }
@@ -276,8 +281,10 @@ impl std::fmt::Display for Given<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let text = self.0.map_or("(none)", Value::text);
         match text.char_indices().nth(GIVEN_CHARACTERS_MAX) {
-            Some((end, _)) => write!(f, "{}...", text.get(..end).unwrap_or_default()),
-            None => f.write_str(text),
+            Some((end, _)) => {
+                write!(f, "{}...", shown_value(text.get(..end).unwrap_or_default()))
+            }
+            None => f.write_str(&shown_value(text)),
         }
     }
 }

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use super::delta::integer;
 use super::kind::RowKind;
 use super::row::{Row, Shared, Times, seqs_fit};
-use crate::json::{Scanner, Stop, Value};
+use crate::json::{Elements, Scanner, Stop, Value};
 
 impl<'a> Row<'a> {
     /// Reads a row in its usual spelling in one pass over its line; none when it is anything else.
@@ -25,8 +25,45 @@ impl<'a> Row<'a> {
         self.expand_part(0, usize::MAX, out);
     }
 
-    /// Like [`Row::expand`], without the first `skip` events and only until `out` has `bytes_max` bytes.
-    pub fn expand_part(&self, skip: u64, bytes_max: usize, out: &mut String) {
+    /// Like [`Row::expand`], without the first `skip` events, and only as many as leave `out` within `bytes_max` bytes;
+    /// at least one where `out` is empty. The result is the row of the events that are left.
+    pub fn expand_part(&self, skip: u64, bytes_max: usize, out: &mut String) -> Row<'a> {
+        let middle = self.middle();
+        let mut dt = Elements::of_rest(self.dt.text());
+        let mut texts = Elements::of_rest(self.texts.text());
+        let mut rest = self.clone();
+        loop {
+            let (dt_left, texts_left) = (dt.rest(), texts.rest());
+            let Some(text) = texts.next() else { break };
+            let written = out.len();
+            if rest.seq0 >= self.seq0 + skip {
+                // Writing to a string cannot fail.
+                let _ = write!(
+                    out,
+                    "{{\"type\":\"assistant/chunk\",\"seq\":{},\"time\":{}",
+                    rest.seq0, rest.time0_ms
+                );
+                out.push_str(&middle);
+                out.push_str(text.text());
+                out.push_str("}}}\n");
+            }
+            if written > 0 && out.len() > bytes_max && out.len() > written {
+                out.truncate(written);
+                rest.dt = Value::checked(dt_left);
+                rest.texts = Value::checked(texts_left);
+                return rest;
+            }
+            rest.seq0 += 1;
+            rest.count -= 1;
+            rest.time0_ms += dt.next().and_then(Value::as_safe_integer).unwrap_or(0);
+        }
+        rest.dt = Value::checked(dt.rest());
+        rest.texts = Value::checked(texts.rest());
+        rest
+    }
+
+    /// What stands between the time of an event and its text, the same in all of them.
+    fn middle(&self) -> String {
         let mut middle = format!(
             ",\"data\":{{\"turn\":{},\"step\":{},\"chunk\":{{\"type\":\"{}\",\"index\":{}",
             self.shared.turn.text(),
@@ -40,25 +77,7 @@ impl<'a> Row<'a> {
             }
         }
         let _ = write!(middle, ",\"{}\":", self.kind.delta_text_name());
-        let mut dt = self.dt.elements();
-        let (mut seq, mut time_ms) = (self.seq0, self.time0_ms);
-        for text in self.texts.elements() {
-            if seq >= self.seq0 + skip {
-                // Writing to a string cannot fail.
-                let _ = write!(
-                    out,
-                    "{{\"type\":\"assistant/chunk\",\"seq\":{seq},\"time\":{time_ms}"
-                );
-                out.push_str(&middle);
-                out.push_str(text.text());
-                out.push_str("}}}\n");
-                if out.len() >= bytes_max {
-                    return;
-                }
-            }
-            seq += 1;
-            time_ms += dt.next().and_then(Value::as_safe_integer).unwrap_or(0);
-        }
+        middle
     }
 }
 

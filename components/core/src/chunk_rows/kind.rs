@@ -14,7 +14,8 @@ pub enum RowKind {
 }
 
 impl RowKind {
-    const ALL: [RowKind; 3] = [RowKind::Text, RowKind::Reasoning, RowKind::ToolCall];
+    /// Every kind there is.
+    pub(crate) const ALL: [RowKind; 3] = [RowKind::Text, RowKind::Reasoning, RowKind::ToolCall];
 
     /// The `type` of its rows.
     pub fn tag(self) -> &'static str {
@@ -47,7 +48,7 @@ impl RowKind {
             .find(|kind| value.is_str(kind.tag()))
     }
 
-    pub(super) fn texts_name(self) -> &'static str {
+    pub(crate) fn texts_name(self) -> &'static str {
         match self {
             RowKind::Text | RowKind::Reasoning => "texts",
             RowKind::ToolCall => "args",

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::scan::Scanner;
+use super::scan::{Nesting, Scanner, Stop};
 use super::text::Text;
 
 /// A value in file order; a container's children follow it, up to `next`.
@@ -30,6 +30,91 @@ fn same_by(left: &str, right: &str, pair_members: Pair) -> bool {
     if left == right {
         return true;
     }
+    match in_step(left, right) {
+        Ok(Verdict::Same) => true,
+        Ok(Verdict::Other) => false,
+        Ok(Verdict::Unknown) | Err(Stop) => same_by_nodes(left, right, pair_members),
+    }
+}
+
+/// What reading two texts side by side tells, without a memory of more than a bit for each open bracket.
+enum Verdict {
+    Same,
+    Other,
+    /// They differ inside an object, where a name may stand elsewhere or be repeated.
+    Unknown,
+}
+
+fn in_step(left: &str, right: &str) -> Result<Verdict, Stop> {
+    let (mut l, mut r) = (Scanner::new(left), Scanner::new(right));
+    let (mut open, mut objects) = (Nesting::default(), 0usize);
+    let differ = |objects| match objects {
+        0 => Ok(Verdict::Other),
+        _ => Ok(Verdict::Unknown),
+    };
+    loop {
+        let kind = l.peek();
+        if (kind == b'{' || kind == b'[') && kind == r.peek() {
+            let close = if kind == b'{' { b'}' } else { b']' };
+            let is_empty = [&mut l, &mut r].map(|scan| {
+                scan.take(kind);
+                scan.space();
+                scan.take(close)
+            });
+            if is_empty == [false, false] {
+                open.push(kind == b'{');
+                objects += usize::from(kind == b'{');
+                if kind == b'{' && !l.name()?.same(r.name()?) {
+                    return Ok(Verdict::Unknown);
+                }
+                continue;
+            }
+            if is_empty != [true, true] {
+                return differ(objects);
+            }
+        } else if !same_leaf(l.value_text()?, r.value_text()?) {
+            return differ(objects);
+        }
+        loop {
+            let Some(in_object) = open.top() else {
+                return Ok(Verdict::Same);
+            };
+            l.space();
+            r.space();
+            match (l.take(b','), r.take(b',')) {
+                (true, true) => {
+                    l.space();
+                    r.space();
+                    if in_object && !l.name()?.same(r.name()?) {
+                        return Ok(Verdict::Unknown);
+                    }
+                    break;
+                }
+                (false, false) => {
+                    let close = if in_object { b'}' } else { b']' };
+                    l.expect(close)?;
+                    r.expect(close)?;
+                    open.pop();
+                    objects -= usize::from(in_object);
+                }
+                (true, false) | (false, true) => return differ(objects),
+            }
+        }
+    }
+}
+
+/// Whether two values are the same of which at most one is a container that holds anything.
+fn same_leaf(left: &str, right: &str) -> bool {
+    match (left.as_bytes().first(), right.as_bytes().first()) {
+        (Some(b'"'), Some(b'"')) => inner(left).same(inner(right)),
+        (Some(b'-' | b'0'..=b'9'), Some(b'-' | b'0'..=b'9')) => {
+            left.parse::<f64>() == right.parse::<f64>()
+        }
+        _ => left == right,
+    }
+}
+
+fn same_by_nodes(left: &str, right: &str, pair_members: Pair) -> bool {
     let (left, right) = (nodes(left), nodes(right));
     let mut due = vec![(0, 0)];
     while let Some((one, other)) = due.pop() {
@@ -39,11 +124,7 @@ fn same_by(left: &str, right: &str, pair_members: Pair) -> bool {
         let alike = match (a.text.as_bytes().first(), b.text.as_bytes().first()) {
             (Some(b'{'), Some(b'{')) => pair_members(&left, one, &right, other, &mut due),
             (Some(b'['), Some(b'[')) => pair_elements(&left, one, &right, other, &mut due),
-            (Some(b'"'), Some(b'"')) => inner(a.text).same(inner(b.text)),
-            (Some(b'-' | b'0'..=b'9'), Some(b'-' | b'0'..=b'9')) => {
-                a.text.parse::<f64>() == b.text.parse::<f64>()
-            }
-            _ => a.text == b.text,
+            _ => same_leaf(a.text, b.text),
         };
         if !alike {
             return false;

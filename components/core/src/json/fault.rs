@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::scan::Scanner;
 use super::text::{Text, quote};
-use crate::fault::shown;
+use crate::fault::{SHOWN_CHARS_MAX, shown};
 
 /// Which rule a text breaks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,16 +64,27 @@ enum Step<'a> {
     Member(Option<Text<'a>>),
 }
 
-/// JSON pointer to the value that stands at `byte` of a text whose grammar holds up to there.
+/// JSON pointer to the value that stands at `byte` of a text whose grammar holds up to there, at least as much of it as
+/// is [`shown`]: a step is a character or more, so deeper ones need not be remembered.
 fn pointer(text: &str, byte: usize) -> String {
     let mut steps: Vec<Step<'_>> = Vec::new();
+    let mut deeper = 0usize;
     let mut scan = Scanner::new(text);
     loop {
         scan.space();
         if scan.at() >= byte || scan.is_end() {
             break;
         }
-        if scan.take(b'{') {
+        let is_deep = steps.len() > SHOWN_CHARS_MAX;
+        if is_deep && (scan.take(b'{') || scan.take(b'[')) {
+            deeper += 1;
+        } else if deeper > 0 {
+            if scan.take(b'}') || scan.take(b']') {
+                deeper -= 1;
+            } else if !(scan.take(b',') || scan.take(b':')) && scan.value().is_err() {
+                break;
+            }
+        } else if scan.take(b'{') {
             steps.push(Step::Member(None));
         } else if scan.take(b'[') {
             steps.push(Step::Element(0));

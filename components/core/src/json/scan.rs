@@ -37,6 +37,11 @@ impl<'a> Scanner<'a> {
         scan
     }
 
+    /// From the scanner's place to the end.
+    pub(crate) fn rest(&self) -> &'a str {
+        self.between(self.at, self.bytes.len())
+    }
+
     /// Offset in bytes.
     pub(crate) fn at(&self) -> usize {
         self.at
@@ -307,7 +312,7 @@ fn string_stops(word: u64) -> u64 {
 
 /// Which brackets are open, one bit each: set for an object.
 #[derive(Default)]
-struct Nesting {
+pub(super) struct Nesting {
     word: u64,
     depth: usize,
     full: Vec<u64>,
@@ -315,7 +320,7 @@ struct Nesting {
 
 impl Nesting {
     #[inline(always)]
-    fn push(&mut self, is_object: bool) {
+    pub(super) fn push(&mut self, is_object: bool) {
         if self.depth > 0 && self.depth.is_multiple_of(64) {
             self.full.push(self.word);
         }
@@ -324,7 +329,7 @@ impl Nesting {
     }
 
     #[inline(always)]
-    fn top(&self) -> Option<bool> {
+    pub(super) fn top(&self) -> Option<bool> {
         if self.depth == 0 {
             None
         } else {
@@ -333,7 +338,7 @@ impl Nesting {
     }
 
     #[inline(always)]
-    fn pop(&mut self) {
+    pub(super) fn pop(&mut self) {
         self.word >>= 1;
         self.depth -= 1;
         if self.depth > 0 && self.depth.is_multiple_of(64) {

@@ -65,6 +65,25 @@ impl<'a> Text<'a> {
         )
     }
 
+    /// What the string says as bytes, the same for two strings exactly if [`Text::same`] holds: UTF-8, and a lone
+    /// surrogate as the three bytes that it would have there.
+    pub(crate) fn key(self) -> Cow<'a, [u8]> {
+        if !self.has_escape() {
+            return Cow::Borrowed(self.raw.as_bytes());
+        }
+        let mut key = Vec::with_capacity(self.raw.len());
+        for point in self.code_points() {
+            match char::from_u32(point) {
+                Some(char) => key.extend_from_slice(char.encode_utf8(&mut [0; 4]).as_bytes()),
+                None => {
+                    let low = |shift: u32| 0x80 | ((point >> shift) & 0x3f) as u8;
+                    key.extend_from_slice(&[0xe0 | (point >> 12) as u8, low(6), low(0)]);
+                }
+            }
+        }
+        Cow::Owned(key)
+    }
+
     // Names are short: a plain loop is over before a search has begun.
     #[inline(always)]
     fn has_escape(self) -> bool {

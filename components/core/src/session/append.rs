@@ -6,8 +6,11 @@ use crate::event::{Envelope, Event, check_appended};
 use crate::fault::{Fault, Reason, quoted, shown};
 use crate::header::SAFE_INTEGER_MAX;
 use crate::json::{JsonFault, Value};
-use crate::log::Kind;
+use crate::log::{Kind, check_room};
 use crate::surface::Change;
+
+/// What completing an event adds to its line at most: seq and time, each a safe integer.
+const ADDED_BYTES_MAX: usize = r#","seq":9007199254740991,"time":9007199254740991"#.len();
 
 /// Events that were appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,30 +29,38 @@ impl Session {
     /// Appends lines of `{type, data, surfaceOp?, sourceEventSeqs?, seq?, time?}`, all or none.
     ///
     /// `time` stands in for `time_ms`; a `seq` must be the next one. Types, data and surface members are kept as
-    /// written. A fault carries the `line`, counted from 1, and leaves the session as it was.
+    /// written. A fault carries the `line`, counted from 1, and leaves the session as it was. One of them is
+    /// [`Reason::LimitReached`]: see [`Limits`](crate::log::Limits).
     pub fn append(&mut self, lines: &str, time_ms: u64) -> Result<Appended, Fault> {
         let first_seq = self.log.next_seq();
-        let mark = self.log.mark();
+        let (mark, first) = (self.log.mark(), self.log.record_count());
         let request_header = self.request_header;
+        let tracing = self.tracing.clone();
         let mut changes = Vec::new();
+        // the longest line completed, and then the copy that is handed back
+        check_room(lines.len())?;
         match self.append_lines(lines, time_ms, &mut changes) {
-            Ok(lines) => {
+            Ok(()) => {
                 let count = self.log.next_seq() - first_seq;
                 let last_time_ms = if count == 0 {
                     0
                 } else {
                     self.log.last_time_ms()
                 };
+                // what is not needed any more goes before its place is needed
+                drop(changes);
+                let lines = self.log.text(first, self.log.record_count());
                 Ok(Appended {
                     first_seq,
                     count,
                     last_time_ms,
-                    lines,
+                    lines: lines.into_owned(),
                 })
             }
             Err(fault) => {
                 self.log.rewind(mark);
                 self.request_header = request_header;
+                self.tracing = tracing;
                 for change in changes.iter().rev() {
                     self.surface.revert(change);
                 }
@@ -63,23 +74,31 @@ impl Session {
         lines: &str,
         time_ms: u64,
         changes: &mut Vec<Change>,
-    ) -> Result<String, Fault> {
-        let mut out = String::with_capacity(lines.len());
+    ) -> Result<(), Fault> {
+        let mut written = String::new();
         for (number, line) in (1u64..).zip(split_lines(lines)) {
-            let change = self.append_line(line, time_ms, &mut out).map_err(|fault| {
-                let message = format!("line {number}: {}", fault.message);
-                Fault { message, ..fault }.number("line", number)
-            })?;
+            let change = self
+                .append_line(line, time_ms, &mut written)
+                .map_err(|fault| {
+                    let message = format!("line {number}: {}", fault.message);
+                    Fault { message, ..fault }.number("line", number)
+                })?;
             // A rewrite moves messages even if it is taken back: forgetting too much costs time, not truth.
             self.history.forget(&change);
             if change != Change::None {
                 changes.push(change);
             }
         }
-        Ok(out)
+        Ok(())
     }
 
-    fn append_line(&mut self, line: &str, time_ms: u64, out: &mut String) -> Result<Change, Fault> {
+    /// Appends one line; `written` is for the completed one, whatever it held before.
+    fn append_line(
+        &mut self,
+        line: &str,
+        time_ms: u64,
+        written: &mut String,
+    ) -> Result<Change, Fault> {
         let draft = read_draft(line)?;
         let event_type = draft
             .event_type
@@ -112,12 +131,13 @@ impl Session {
         })?;
         check_appended(&event.event_type, data, event.seq)?;
         let change = self.surface.check(&event, |seq| self.log.line(seq))?;
-        let start = out.len();
-        write_event(out, event_type, &event);
-        let written = out.get(start..).unwrap_or_default();
+        self.check_trace(&event)?;
+        written.clear();
+        // a long event is not copied again to make room for its end
+        written.reserve(line.len() + ADDED_BYTES_MAX);
+        write_event(written, event_type, &event);
         self.log
             .push(written, Kind::of(&event.event_type), 1, event.time_ms)?;
-        out.push('\n');
         self.surface.apply(&change);
         self.note_request_header(&event);
         Ok(change)

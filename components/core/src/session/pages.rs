@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-use super::{Session, read_line, split_lines};
+use super::{Session, read_line};
+use crate::chunk_rows::RowSpans;
 use crate::fault::{Fault, Reason};
-use crate::log::{Kind, Line};
-use crate::message::message_of;
+use crate::log::{Kind, Line, check_room};
+use crate::message::{is_message, write_message};
 use crate::record;
 
 /// Some events in order, one a line.
@@ -66,6 +67,17 @@ impl Session {
         }
     }
 
+    /// Whether there is memory for so many copies of what [`Session::stored_from`] gives.
+    ///
+    /// Fails with [`Reason::LimitReached`].
+    pub fn check_room_for_stored(&self, seq: u64, copies: usize) -> Result<(), Fault> {
+        let Some(position) = self.log.position(seq) else {
+            return Ok(());
+        };
+        let bytes = self.log.bytes_between(position, self.log.record_count());
+        check_room(bytes.saturating_mul(copies))
+    }
+
     /// Event lines from `start` on, rows expanded: about `bytes_max` bytes at most, but at least one event if any is
     /// left. Fails with [`Reason::StartBeyondEnd`].
     pub fn events(&self, start: u64, bytes_max: u32) -> Result<EventsPage, Fault> {
@@ -76,25 +88,54 @@ impl Session {
         let mut next = start;
         let position = self.log.position(start).unwrap_or(self.log.record_count());
         for record in self.log.records_from(position) {
-            for line in split_lines(&expand(&record, next - record.first_seq, bytes_max)?) {
-                if !fits(&lines, line, bytes_max) {
-                    return Ok(EventsPage {
-                        lines,
-                        next: Some(next),
-                    });
+            if record.kind == Kind::Row {
+                next = self.expand(&record, next, bytes_max, &mut lines)?;
+                if next < record.first_seq + record.count {
+                    let next = Some(next);
+                    return Ok(EventsPage { lines, next });
                 }
-                lines.push_str(line);
-                lines.push('\n');
-                next += 1;
+                continue;
             }
-            if next < record.first_seq + record.count {
-                return Ok(EventsPage {
-                    lines,
-                    next: Some(next),
-                });
+            if !fits(&lines, record.text, bytes_max) {
+                let next = Some(next);
+                return Ok(EventsPage { lines, next });
             }
+            // a long line is not copied again to make room for its newline
+            lines.reserve(record.text.len() + 1);
+            lines.push_str(record.text);
+            lines.push('\n');
+            next += 1;
         }
         Ok(EventsPage { lines, next: None })
+    }
+
+    /// Adds the events of a row from `next` on, as many as fit, and says which one comes next.
+    ///
+    /// Whoever reads a long row in pages has it read once: the place of the last page's end is remembered.
+    fn expand(
+        &self,
+        record: &Line<'_>,
+        next: u64,
+        bytes_max: u32,
+        lines: &mut String,
+    ) -> Result<u64, Fault> {
+        let place = self.row_left.get();
+        let left = place
+            .filter(|left| left.is_of(record.first_seq, next))
+            .and_then(|left| left.row(record.text));
+        let row = match left {
+            Some(row) => row,
+            None => match record::read_line(record.text)? {
+                record::Line::Row(row) => row,
+                record::Line::Event(_) => return Ok(record.first_seq + record.count),
+            },
+        };
+        let row = row.expand_part(next - row.seq0, bytes_max as usize, lines);
+        if row.count > 0 {
+            let left = RowSpans::of(&row, record.first_seq, record.text);
+            self.row_left.set(left);
+        }
+        Ok(row.seq0)
     }
 
     /// The history that the model sees, from position `start` on: about `bytes_max` bytes at most, but at least one
@@ -103,31 +144,30 @@ impl Session {
     /// Fails with [`Reason::StartBeyondEnd`], and with [`Reason::MessageInvalid`] when an event on the surface holds
     /// nothing that a message could be made of.
     pub fn messages(&mut self, start: u32, bytes_max: u32) -> Result<MessagesPage, Fault> {
-        self.history.catch_up(&self.surface, &self.log)?;
+        let (surface, log) = (&self.surface, &self.log);
+        self.history.catch_up(surface, |seq| {
+            let event = log.line(seq).and_then(read_line);
+            event.map_or(Ok(false), |event| is_message(&event))
+        })?;
         let shown = self.history.shown();
         let total = u32::try_from(shown.len()).map_err(|_| {
             Fault::new(Reason::LimitReached, "too many messages").text("limit", "messages")
         })?;
-        let Some(places) = shown.get(start as usize..) else {
+        let Some(slots) = shown.get(start as usize..) else {
             return Err(beyond_end("message", u64::from(start), u64::from(total)));
         };
         let mut lines = String::new();
-        for place in places {
-            let line = self
-                .surface
-                .nodes()
-                .get(*place)
-                .and_then(|seq| self.log.line(*seq));
-            let message = line
-                .and_then(read_line)
-                .map(|event| message_of(&event))
-                .transpose()?
-                .flatten();
-            let message = message.unwrap_or_default();
-            if !fits(&lines, &message, bytes_max) {
+        for slot in slots {
+            let line = surface.node(*slot).and_then(|seq| log.line(seq));
+            let Some(event) = line.and_then(read_line) else {
+                continue;
+            };
+            let end = lines.len();
+            write_message(&event, &mut lines)?;
+            if end > 0 && lines.len() >= bytes_max as usize {
+                lines.truncate(end);
                 break;
             }
-            lines.push_str(&message);
             lines.push('\n');
         }
         Ok(MessagesPage {
@@ -142,7 +182,7 @@ impl Session {
     /// log, which must end with a `turn/end` or be empty.
     ///
     /// Fails with [`Reason::ForkInvalidBoundary`] when there is no such event, with [`Reason::ForkOpenTurn`] when it
-    /// is no `turn/end`.
+    /// is no `turn/end`, with [`Reason::LimitReached`] when there is no memory for another copy of the log.
     pub fn prefix(&self, boundary: Option<u64>) -> Result<Stored<'_>, Fault> {
         let last = match boundary {
             Some(boundary) => boundary,
@@ -167,27 +207,13 @@ impl Session {
             return Err(Fault::new(Reason::ForkOpenTurn, message).number("actual", last));
         }
         let last_time_ms = read_line(line.text).map_or(0, |event| event.time_ms);
+        check_room(self.log.bytes())?;
         Ok(Stored {
             first_seq: 0,
             count: last + 1,
             last_time_ms,
             lines: self.log.text(0, position + 1),
         })
-    }
-}
-
-/// The events of a line without the first `skip` ones, and of a row no more than fill a page.
-fn expand<'a>(line: &Line<'a>, skip: u64, bytes_max: u32) -> Result<Cow<'a, str>, Fault> {
-    if line.kind != Kind::Row {
-        return Ok(Cow::Borrowed(line.text));
-    }
-    match record::read_line(line.text)? {
-        record::Line::Event(_) => Ok(Cow::Borrowed(line.text)),
-        record::Line::Row(row) => {
-            let mut out = String::new();
-            row.expand_part(skip, bytes_max as usize, &mut out);
-            Ok(Cow::Owned(out))
-        }
     }
 }
 

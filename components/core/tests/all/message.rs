@@ -51,7 +51,7 @@ fn derive(seed: &str) -> Result<Value, annals_core::fault::Fault> {
     assert_eq!(messages.len(), page.total as usize);
     Ok(json!({
         "messages": messages,
-        "nodes": session.surface().nodes(),
+        "nodes": session.surface().nodes().collect::<Vec<_>>(),
         "replaceGeneration": page.generation,
     }))
 }

@@ -225,7 +225,7 @@ proptest! {
                 model = before;
             }
             prop_assert_eq!(session.next_seq(), model.next_seq);
-            prop_assert_eq!(session.surface().nodes(), &*model.seqs());
+            prop_assert_eq!(session.surface().nodes().collect::<Vec<_>>(), model.seqs());
             prop_assert_eq!(session.surface().generation(), model.generation);
             let (nodes, replacements) = fold_surface(&session.stored_from(0).lines).unwrap();
             prop_assert_eq!(&nodes, &model.seqs());

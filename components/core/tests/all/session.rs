@@ -32,7 +32,11 @@ fn constructs_as_the_vectors_do() {
                     Some(session.next_seq()),
                     "{name}: {expect}"
                 );
-                assert_eq!(json!(session.surface().nodes()), expect["nodes"], "{name}");
+                assert_eq!(
+                    json!(session.surface().nodes().collect::<Vec<_>>()),
+                    expect["nodes"],
+                    "{name}"
+                );
                 assert_eq!(
                     json!(session.surface().generation()),
                     expect["replaceGeneration"],
@@ -93,7 +97,7 @@ fn derived(session: &mut Session) -> Value {
         .lines()
         .map(|line| serde_json::from_str(line).unwrap())
         .collect();
-    json!({ "messages": messages, "nodes": session.surface().nodes(), "replaceGeneration": page.generation })
+    json!({ "messages": messages, "nodes": session.surface().nodes().collect::<Vec<_>>(), "replaceGeneration": page.generation })
 }
 
 #[test]
@@ -244,9 +248,9 @@ fn parts_of_an_appended_line_keep_their_bytes() {
         (
             appended.count,
             appended.last_time_ms,
-            session.surface().nodes()
+            session.surface().nodes().collect::<Vec<_>>()
         ),
-        (1, 7, &[0][..])
+        (1, 7, vec![0])
     );
     assert_eq!(session.append("", 1).unwrap().count, 0);
 }

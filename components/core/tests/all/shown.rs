@@ -1,9 +1,12 @@
 //! Text from outside in messages and facts.
 
 use annals_core::fault::{Fact, Fault, SHOWN_CHARS_MAX, quoted, shown};
-use annals_core::header::Header;
+use annals_core::header::{Header, check_header};
 use annals_core::json;
+use annals_core::load::Loader;
 use annals_core::session::Session;
+use annals_core::surface::fold_surface;
+use annals_core::trace::check_trace;
 
 const MESSAGE_CHARS_MAX: usize = 2 * SHOWN_CHARS_MAX + 200;
 
@@ -83,6 +86,34 @@ fn what_a_header_says_is_cut() {
                 fault.is_none_or(|fault| is_short(&fault)),
                 "{:.300}",
                 header
+            );
+        }
+    }
+}
+
+// Fuzzing: a seq of 5,000 characters was quoted whole, and whitespace inside a value broke the line.
+#[test]
+fn what_a_member_holds_is_cut_and_stays_on_one_line() {
+    for value in [format!("\"{}\"", "x".repeat(5000)), "[1,\r2]".to_owned()] {
+        let event = format!(r#"{{"type":"x","seq":{value},"time":0,"data":{{}}}}"#);
+        let mut loader = Loader::new(Header::default(), 0);
+        loader.lines(&format!("{event}\n{{\"type\":\"turn/end\"}}\n"), None);
+        let turn = r#"{"type":"turn/start","seq":0,"time":0,"data":{"turn":@}}"#;
+        let header =
+            format!(r#"{{"type":"session","version":{value},"id":{value},"createdAt":{value}}}"#);
+        let header = json::Value::parse(&header).unwrap();
+        let text = r#"{"version":0,"id":@}"#.replace('@', &value);
+        for fault in [
+            loader.finish().err(),
+            fold_surface(&event).err(),
+            check_trace(&turn.replace('@', &value)).err(),
+            check_header(header, "s").err(),
+            check_header(json::Value::parse(&text).unwrap(), "s").err(),
+        ] {
+            let fault = fault.unwrap();
+            assert!(
+                is_short(&fault) && !fault.message.contains('\r'),
+                "{fault:?}"
             );
         }
     }

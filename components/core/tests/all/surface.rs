@@ -1,4 +1,5 @@
 use annals_core::event::{is_surface_eligible_type, is_surface_event};
+use annals_core::fault::Reason;
 use annals_core::json::Value as Json;
 use annals_core::surface::fold_surface;
 use serde_json::{Value, json};
@@ -77,4 +78,26 @@ fn a_rewrite_of_a_large_result_is_linear() {
     );
     let (nodes, _) = fold_surface(&format!("{first}\n{second}\n")).unwrap();
     assert_eq!(nodes, [1]);
+}
+
+// Fuzzing: data that is no object has no members, so one such result could be rewritten to any other.
+#[test]
+fn a_rewrite_of_data_without_members_changes_nothing() {
+    let result = |seq: u64, data: &str, surface: &str| {
+        format!("{{\"type\":\"tool/result\",\"seq\":{seq},\"time\":0,\"data\":{data},{surface}}}\n")
+    };
+    let replace = r#""sourceEventSeqs":[0],"surfaceOp":{"op":"replace","start":0,"end":0}"#;
+    for (old, new, is_accepted) in [
+        ("[1]", "[2]", false),
+        ("\"a\"", "\"b\"", false),
+        ("null", "{\"content\":1}", false),
+        ("{\"content\":1}", "[]", false),
+        ("[1]", "[ 1.0 ]", true),
+        ("{\"content\":1}", "{}", true),
+    ] {
+        let log = result(0, old, r#""surfaceOp":"append""#) + &result(1, new, replace);
+        let reason = fold_surface(&log).err().map(|fault| fault.reason);
+        let expected = (!is_accepted).then_some(Reason::ToolRewriteChangesMoreThanContent);
+        assert_eq!(reason, expected, "{old} to {new}");
+    }
 }

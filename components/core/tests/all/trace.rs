@@ -1,7 +1,9 @@
 use annals_core::chunk_rows::pack;
 use annals_core::event::{Envelope, Event};
 use annals_core::fault::Fault;
+use annals_core::header::Header;
 use annals_core::json::Value as Json;
+use annals_core::session::Session;
 use annals_core::trace::{Trace, check_trace};
 
 use crate::vectors::{cases, fixtures, label, lines};
@@ -152,4 +154,40 @@ fn fixtures_tell_a_well_formed_story() {
         }
     }
     assert!(checked > 0);
+}
+
+/// A session keeps the trace up as the whole log is checked, and closing what is open never breaks it.
+#[test]
+fn a_session_demands_what_the_whole_check_does() {
+    for case in cases("invariant-trace") {
+        let log = lines(&case["input"]["events"]);
+        let header = Header {
+            id: "s".to_owned(),
+            ..Header::default()
+        };
+        let Ok(mut session) = Session::from_seed(header.clone(), &log) else {
+            continue;
+        };
+        let whole = reason(check_trace(&log));
+        assert_eq!(reason(session.demand_trace()), whole, "{}", case["name"]);
+        assert_eq!(reason(session.demand_trace()), whole, "asked again");
+        let mut piecewise = Session::new(header).unwrap();
+        piecewise.demand_trace().unwrap();
+        let appended = log
+            .split_inclusive('\n')
+            .try_for_each(|line| piecewise.append(line, 1).map(drop));
+        assert_eq!(reason(appended), whole, "{}", case["name"]);
+        if whole.is_err() {
+            assert_eq!(
+                reason(session.append("{\"type\":\"x\",\"data\":1}", 1).map(drop)),
+                whole
+            );
+            session.forget_trace();
+        }
+        if session.has_open_turn() && whole.is_ok() {
+            session.close_turn().unwrap();
+            let page = session.events(0, u32::MAX).unwrap();
+            check_trace(&page.lines).unwrap();
+        }
+    }
 }
