@@ -1,5 +1,7 @@
 //! Building the one error record.
 
+use annals_core::fault::quoted;
+
 use crate::types::{Error, ErrorCode};
 
 impl Error {
@@ -26,20 +28,21 @@ impl Error {
 
     /// No session of this id is stored.
     pub fn not_found(id: &str) -> Self {
-        let message = format!("session {id:?} not found");
+        let message = format!("session {} not found", quoted(id));
         Self::new(ErrorCode::NotFound, "session-not-found", message).fact("id", id)
     }
 
     /// A session of this id is stored already.
     pub fn already_exists(id: &str) -> Self {
-        let message = format!("session {id:?} already exists");
+        let message = format!("session {} already exists", quoted(id));
         Self::new(ErrorCode::AlreadyExists, "session-already-exists", message).fact("id", id)
     }
 
     /// A batch does not begin at the next seq.
     pub fn seq_conflict(id: &str, expected: u64, actual: u64) -> Self {
         let message = format!(
-            "session {id:?} goes on at seq {expected}, the batch begins at {actual}; reopen the session"
+            "session {} goes on at seq {expected}, the batch begins at {actual}; reopen the session",
+            quoted(id)
         );
         Self::new(ErrorCode::SeqConflict, "append-seq-mismatch", message)
             .fact("id", id)

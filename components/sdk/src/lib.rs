@@ -1,6 +1,7 @@
 //! What a backend needs: implement [`Persistence`], then write `annals_sdk::export!(Backend);`.
 //!
-//! The types are those of `wit/annals.wit`, whose comments are the contract of every function here.
+//! The types are those of `wit/types.wit`; the comments there and in `wit/annals.wit` are the contract of every
+//! function here.
 //! Absent: any I/O, and any knowledge of turns, surfaces or messages.
 
 #[allow(
@@ -23,6 +24,7 @@ pub mod bindings {
     });
 }
 
+mod core;
 mod error;
 mod exported;
 
