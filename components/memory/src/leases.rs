@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use annals_core::fault::quoted;
 use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode, Eviction};
 
@@ -83,7 +84,9 @@ impl Leases {
 }
 
 fn busy(id: Option<&str>, lease: Option<&Lease>) -> Error {
-    let what = id.map_or("the whole root".to_owned(), |id| format!("session {id:?}"));
+    let what = id.map_or("the whole root".to_owned(), |id| {
+        format!("session {}", quoted(id))
+    });
     let Some(lease) = lease else {
         let message = format!("{what} is not leased to this token; open it again");
         return Error::new(ErrorCode::Busy, "lease-lost", message);

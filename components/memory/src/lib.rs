@@ -7,6 +7,7 @@ mod leases;
 
 use std::collections::BTreeMap;
 
+use annals_core::fault::quoted;
 use annals_core::record::read_record;
 use annals_sdk::types::{
     BackendInfo, Batch, Durability, Error, ErrorCode, Eviction, LeaseScope, Listing, Page,
@@ -23,7 +24,7 @@ annals_sdk::export!(Memory);
 const OFFSET_BITS: u32 = 40;
 
 /// The longest record that can be stored, in bytes, its newline included.
-pub const RECORD_BYTES_MAX: u64 = 1 << 30;
+pub const RECORD_BYTES_MAX: u64 = annals_core::record::RECORD_BYTES_MAX;
 
 /// Sessions in memory, gone with the process.
 #[derive(Default)]
@@ -190,7 +191,10 @@ impl Persistence for Memory {
             last_time_ms = record.last_time_ms;
         }
         if events != keep_events {
-            let message = format!("session {id:?} has no record that ends at {keep_events} events");
+            let message = format!(
+                "session {} has no record that ends at {keep_events} events",
+                quoted(id)
+            );
             let error = Error::new(ErrorCode::Invalid, "truncate-not-a-border", message);
             return Err(error.fact("id", id).fact("events", events));
         }
@@ -299,13 +303,17 @@ impl Stored {
 /// Whole lines, none longer than `bytes_max`.
 fn check_lines(id: &str, lines: &str, bytes_max: u64) -> Result<()> {
     if !lines.is_empty() && !lines.ends_with('\n') {
-        let message = format!("the batch for session {id:?} does not end in a newline");
+        let message = format!(
+            "the batch for session {} does not end in a newline",
+            quoted(id)
+        );
         return Err(Error::new(ErrorCode::Invalid, "batch-invalid", message));
     }
     let longest = lines.split_inclusive('\n').map(str::len).max().unwrap_or(0) as u64;
     if longest > bytes_max {
         let message = format!(
-            "a record for session {id:?} has {longest} bytes, at most {bytes_max} are possible; split the event"
+            "a record for session {} has {longest} bytes, at most {bytes_max} are possible; split the event",
+            quoted(id)
         );
         return Err(Error::new(ErrorCode::Limit, "limit-reached", message)
             .fact("limit", "record-bytes-max")
@@ -316,7 +324,8 @@ fn check_lines(id: &str, lines: &str, bytes_max: u64) -> Result<()> {
 }
 
 fn bad_setting(name: &str, cure: &str) -> Error {
-    let message = format!("the memory backend does not take setting {name:?} so: {cure}");
+    let name_shown = quoted(name);
+    let message = format!("the memory backend does not take setting {name_shown} so: {cure}");
     Error::new(ErrorCode::Invalid, "setting-invalid", message).fact("setting", name)
 }
 

@@ -1,6 +1,5 @@
 //! A backend takes the place of another one while sessions are live.
 
-use annals_sdk::types::Error;
 use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
@@ -10,6 +9,7 @@ use crate::live::{Access, Live, SessionKey, Slot};
 use crate::medium::{Found, adopt};
 use crate::observer::Observer;
 use crate::store::{Store, live_of};
+use crate::{Binding, Bound};
 
 impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// Before a backend that still answers is replaced: flush every live session, then give every lease back. The
@@ -34,12 +34,12 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
 
     /// After the backend was replaced and configured: bind every live session to what is stored there. Where that is a
     /// prefix of the session, the rest is stored; where there is nothing, all of it; anything else is a collision, and
-    /// that session stores nothing. An open turn stays open. Answers each session, in the order of the live list, with
-    /// why it could not be bound: the next flush tries again.
+    /// that session stores nothing. An open turn stays open. Answers what became of each session, in the order of the
+    /// live list; one that could not be bound keeps its events, and its next flush tries again.
     ///
     /// # Errors
     /// `not-configured`.
-    pub fn adopt(&mut self) -> Result<Vec<(String, Option<Error>)>> {
+    pub fn adopt(&mut self) -> Result<Vec<Bound>> {
         self.backend.configured()?;
         // where the medium is the old one, the leases on it are ours; where it is not, nobody knows them
         let _ = self.release_all();
@@ -48,7 +48,11 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         for key in self.keys_in_order() {
             let live = live_of(&mut self.slots, key)?;
             let id = live.id().to_owned();
-            bound.push((id, bind(&mut self.backend, live).err()));
+            let (binding, error) = match bind(&mut self.backend, live) {
+                Ok(binding) => (binding, None),
+                Err(error) => (Binding::Refused, Some(error)),
+            };
+            bound.push(Bound { id, binding, error });
         }
         Ok(bound)
     }
@@ -64,24 +68,29 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     }
 }
 
-fn bind<P: Persistence>(backend: &mut Backend<P>, live: &mut Live) -> Result<()> {
+fn bind<P: Persistence>(backend: &mut Backend<P>, live: &mut Live) -> Result<Binding> {
     if live.access == Access::ReadOnly {
-        return Ok(());
+        return Ok(Binding::Inspected);
     }
     live.forget_medium();
     let id = live.id().to_owned();
     let is_stored = backend.reading(&id, |backend| backend.has(&id))?;
     if !is_stored {
-        return drain(backend, live, Least::Events);
+        drain(backend, live, Least::Events)?;
+        return Ok(Binding::Stored);
     }
     let token = hold(backend, live)?;
     let refused = match adopt(backend, live, &token) {
         Ok(Found::Prefix) => {
             note_first_prompt(backend, live, 0);
-            return drain(backend, live, Least::Events);
+            drain(backend, live, Least::Events)?;
+            return Ok(Binding::Adopted);
         }
         // gone since it was seen
-        Ok(Found::Nothing) => return drain(backend, live, Least::Events),
+        Ok(Found::Nothing) => {
+            drain(backend, live, Least::Events)?;
+            return Ok(Binding::Stored);
+        }
         Ok(Found::Collision(collision)) => collision,
         Err(error) => error,
     };

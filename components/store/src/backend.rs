@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use annals_core::fault::quoted;
 use annals_sdk::types::{
     BackendInfo, Batch, Error, ErrorCode, Eviction, Listing, Page, SessionHeader, SessionSummary,
 };
@@ -190,9 +191,10 @@ impl<P: Persistence> Backend<P> {
         let of = if id.is_empty() {
             String::new()
         } else {
-            format!(" for session {id:?}")
+            format!(" for session {}", quoted(id))
         };
-        let message = format!("backend {name:?} {what}{of}; use another version of it");
+        let name_shown = quoted(name);
+        let message = format!("backend {name_shown} {what}{of}; use another version of it");
         Error::new(ErrorCode::Other, reason, message)
             .fact("backend", name)
             .fact("id", id)

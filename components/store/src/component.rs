@@ -1,5 +1,7 @@
 //! The store as a component. This file only converts.
 
+mod log;
+
 use std::cell::RefCell;
 use std::rc::Rc;
 
@@ -10,8 +12,8 @@ use annals_sdk::{Persistence, Result};
 
 use crate::bindings::annals::session::{observer, persistence};
 use crate::bindings::exports::annals::session::store::{
-    CreateOptions, Guest, GuestPrepared, GuestSession, Messages, OpenMode, Prepared, Repair,
-    Session, Surface,
+    Bound, CreateOptions, Guest, GuestPrepared, GuestSession, Messages, OpenMode, Prepared, Repair,
+    Session, StoreOptions, Surface, Usage,
 };
 use crate::{Observer, SessionKey, Store};
 
@@ -68,10 +70,10 @@ impl Guest for Component {
 
     fn configure(
         holder: String,
-        out_of_band_types: Vec<String>,
+        options: StoreOptions,
         backend: Option<Vec<(String, String)>>,
     ) -> Result<Option<BackendInfo>> {
-        with(|store| store.configure(&holder, &out_of_band_types, backend))
+        with(|store| store.configure(&holder, options, backend))
     }
 
     fn create(options: CreateOptions, time_ms: u64) -> Result<Session> {
@@ -137,7 +139,7 @@ impl Guest for Component {
         with(Store::unbind)
     }
 
-    fn adopt() -> Result<Vec<(String, Option<Error>)>> {
+    fn adopt() -> Result<Vec<Bound>> {
         with(Store::adopt)
     }
 }
@@ -182,6 +184,13 @@ impl GuestSession for Handle {
             .unwrap_or_default()
     }
 
+    fn next_turn(&self) -> u64 {
+        with(|store| Ok(store.next_turn(self.key())))
+            .ok()
+            .flatten()
+            .unwrap_or_default()
+    }
+
     fn append(&self, events: String, time_ms: u64) -> Result<Batch> {
         with(|store| store.append(self.key(), &events, time_ms))
     }
@@ -213,6 +222,17 @@ impl GuestSession for Handle {
         with(|store| store.request_header(self.key()))
             .ok()
             .flatten()
+    }
+
+    fn usage(&self) -> Usage {
+        let nothing = Usage {
+            steps: Vec::new(),
+            total: Vec::new(),
+        };
+        with(|store| Ok(store.usage(self.key())))
+            .ok()
+            .flatten()
+            .unwrap_or(nothing)
     }
 
     fn flush(&self) -> Result<()> {

@@ -7,7 +7,7 @@ use annals_sdk::types::{BackendInfo, Batch, ErrorCode, SessionSummary};
 use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
-use crate::convert::{lease_lost, listener, session_header};
+use crate::convert::{lease_lost, listener};
 use crate::lease::hold;
 use crate::live::{Access, Leaving, Live, SessionKey, Slot};
 use crate::medium::{Found, adopt};
@@ -104,11 +104,14 @@ pub(crate) fn drain<P: Persistence>(
         let Some(info) = backend.info() else {
             return Ok(());
         };
+        // the batch, and packed once more
+        let copies = 1 + usize::from(info.wants_packed);
+        live.session.check_room_for_stored(live.cursor, copies)?;
         let batch = next_batch(live, info);
         let sent = if live.is_stored {
             backend.append(live.id(), &token, &batch)
         } else {
-            backend.create(&session_header(live.session.header()), &token, &batch)
+            backend.create(&live.session.header().clone().into(), &token, &batch)
         };
         let Err(error) = sent else {
             let from = live.cursor;

@@ -1,11 +1,11 @@
 //! A new session that begins with another one's events.
 
+use annals_core::fault::quoted;
 use annals_core::header::{FORMAT_VERSION, Header};
 use annals_core::session::Session;
 use annals_sdk::types::{Error, ErrorCode};
 use annals_sdk::{Persistence, Result};
 
-use crate::convert::error;
 use crate::live::{Live, SessionKey, Slot};
 use crate::medium::load_log;
 use crate::observer::Observer;
@@ -41,7 +41,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         let Some(parent) = stored.as_ref().or(live) else {
             return Err(not_found(source));
         };
-        let seed = parent.prefix(boundary).map_err(error)?;
+        let seed = parent.prefix(boundary)?;
         let header = Header {
             version: FORMAT_VERSION,
             id,
@@ -82,6 +82,9 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
 }
 
 fn not_found(source: &str) -> Error {
-    let message = format!("session {source:?} not found, so it cannot be forked");
+    let message = format!(
+        "session {} not found, so it cannot be forked",
+        quoted(source)
+    );
     Error::new(ErrorCode::NotFound, "fork-session-not-found", message).fact("id", source)
 }

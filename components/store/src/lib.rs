@@ -31,15 +31,19 @@ mod fork;
 mod lease;
 mod lifecycle;
 mod live;
+pub mod log;
 mod medium;
 mod observer;
 mod open;
 mod out_of_band;
 mod session;
 mod store;
+mod strict;
 
+pub use bindings::exports::annals::session::log::{Fold, Replacement};
 pub use bindings::exports::annals::session::store::{
-    CreateOptions, Messages, OpenMode, Repair, Surface,
+    Binding, Bound, CreateOptions, Messages, OpenMode, Repair, StepUsage, StoreOptions, Surface,
+    Usage, UsageCount,
 };
 pub use live::SessionKey;
 pub use observer::Observer;

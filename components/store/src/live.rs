@@ -4,7 +4,6 @@ use annals_core::session::Session;
 use annals_sdk::types::SessionHeader;
 
 use crate::Surface;
-use crate::convert::session_header;
 
 /// Names a session of one store; never used twice.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -102,6 +101,11 @@ impl Live {
         &self.session.header().id
     }
 
+    /// The number of the next turn.
+    pub(crate) fn next_turn(&self) -> u64 {
+        self.session.last_turn().unwrap_or(0).saturating_add(1)
+    }
+
     /// Whether every accepted event is on the medium.
     pub(crate) fn is_drained(&self) -> bool {
         self.cursor == self.session.next_seq()
@@ -126,7 +130,7 @@ impl Live {
     fn surface(&self) -> Surface {
         let surface = self.session.surface();
         Surface {
-            nodes: surface.nodes().to_vec(),
+            nodes: surface.nodes().collect(),
             generation: surface.generation(),
         }
     }
@@ -175,7 +179,7 @@ impl Slot {
     pub(crate) fn header(&self) -> SessionHeader {
         match self {
             Slot::Prepared(live) | Slot::Live(live) | Slot::Detached(live) => {
-                session_header(live.session.header())
+                live.session.header().clone().into()
             }
             Slot::Closed(closed) => closed.header.clone(),
         }

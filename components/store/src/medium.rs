@@ -1,7 +1,7 @@
 //! What the medium holds of a session: loaded as a log, or compared with the log in memory.
 
 use annals_core::chunk_rows::unpack;
-use annals_core::fault::{Fault, Reason};
+use annals_core::fault::{Fault, Reason, quoted};
 use annals_core::header::{FORMAT_VERSION, Header};
 use annals_core::load::{self, Loaded, Loader};
 use annals_core::record::read_record;
@@ -9,7 +9,6 @@ use annals_sdk::types::{Error, ErrorCode, Page};
 use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
-use crate::convert::{core_header, error};
 use crate::live::Live;
 
 /// How much of a log is asked for at a time.
@@ -18,7 +17,8 @@ pub(crate) const PAGE_BYTES_MAX: u32 = 1 << 20;
 /// A stored session, checked by the rules of a log.
 ///
 /// # Errors
-/// `not-found`; `unsupported-version`, before anything else is looked at; `corrupt`, with `line` and `byte`.
+/// `not-found`; `unsupported-version`, before anything else is looked at; `corrupt`, with `line` and `byte`; `limit`:
+/// the log or a line of it is longer than is held in memory.
 pub(crate) fn load_log<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Result<Loaded> {
     let mut page = backend.load(id, 0, PAGE_BYTES_MAX)?;
     let header = read_header(id, &page)?;
@@ -33,37 +33,45 @@ pub(crate) fn load_log<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Re
         if let Some(raw) = page.raw.as_deref().filter(|raw| !raw.is_empty()) {
             loader.raw(raw, page.at_byte);
         }
-        let Some(next) = page.next else { break };
+        let Some(next) = page.next.filter(|_| !loader.is_full()) else {
+            break;
+        };
         page = backend.load(id, next, PAGE_BYTES_MAX)?;
     }
-    loader.finish().map_err(error)
+    loader.finish().map_err(Error::from)
 }
 
 /// The header on a first page, of this format and of this session.
 fn read_header(id: &str, page: &Page) -> Result<Header> {
     let header = match &page.header {
-        Some(header) => core_header(header.clone()),
-        None => load::read_header(page.raw.as_deref().unwrap_or_default()).map_err(error)?,
+        Some(header) => header.clone().into(),
+        None => load::read_header(page.raw.as_deref().unwrap_or_default())?,
     };
     if header.version != FORMAT_VERSION {
         let message = format!(
-            "session {id:?} has format version {}, this is version {FORMAT_VERSION}; use a newer annals",
+            "session {} has format version {}, this is version {FORMAT_VERSION}; use a newer annals",
+            quoted(id),
             header.version
         );
         let fault = Fault::new(Reason::LogVersionUnsupported, message);
-        return Err(error(fault.number("actual", u64::from(header.version))));
+        return Err(Error::from(
+            fault.number("actual", u64::from(header.version)),
+        ));
     }
     if header.id != id {
         let message = format!(
-            "the log stored as session {id:?} says that it is {:?}",
-            header.id
+            "the log stored as session {} says that it is {}",
+            quoted(id),
+            quoted(&header.id)
         );
         let fault = Fault::new(Reason::HeaderIdMismatch, message).text("expected", id);
-        return Err(error(
+        return Err(Error::from(
             fault.text("actual", header.id.as_str()).corrupt(1, 0),
         ));
     }
-    header.check().map_err(|fault| error(fault.corrupt(1, 0)))?;
+    header
+        .check()
+        .map_err(|fault| Error::from(fault.corrupt(1, 0)))?;
     Ok(header)
 }
 
@@ -84,7 +92,7 @@ pub(crate) fn adopt<P: Persistence>(
     token: &str,
 ) -> Result<Found> {
     let from = live.cursor;
-    let ours = unpack(&live.session.stored_from(from).lines).map_err(error)?;
+    let ours = unpack(&live.session.stored_from(from).lines)?;
     let mut prefix = Prefix {
         ours: &ours,
         from,
@@ -125,7 +133,7 @@ pub(crate) fn adopt<P: Persistence>(
 /// Why a first page is not of a session with that header, if it is not. Lines are compared: further members may come
 /// back without the whitespace that they were given with.
 fn header_collision(page: &Page, header: &Header) -> Option<Error> {
-    let stored = page.header.clone().map(core_header);
+    let stored = page.header.clone().map(Header::from);
     if stored.as_ref().map(Header::line) == Some(header.line()) {
         return None;
     }
@@ -135,7 +143,10 @@ fn header_collision(page: &Page, header: &Header) -> Option<Error> {
         let cwd = |cwd: Option<&str>| cwd.unwrap_or("none").to_owned();
         let (stored, live) = (cwd(stored_cwd), cwd(header.cwd.as_deref()));
         let message = format!(
-            "session {id:?} is stored already with cwd {stored:?}, the live one has {live:?}; fork it under another id"
+            "session {} is stored already with cwd {}, the live one has {}; fork it under another id",
+            quoted(id),
+            quoted(&stored),
+            quoted(&live)
         );
         let error = Error::new(ErrorCode::AlreadyExists, "live-collision-cwd", message);
         return Some(
@@ -145,15 +156,18 @@ fn header_collision(page: &Page, header: &Header) -> Option<Error> {
                 .fact("live", live),
         );
     }
-    let message =
-        format!("another session is stored already as {id:?}; fork the live one under another id");
+    let message = format!(
+        "another session is stored already as {}; fork the live one under another id",
+        quoted(id)
+    );
     let error = Error::new(ErrorCode::AlreadyExists, "live-collision", message);
     Some(error.fact("id", id))
 }
 
 fn log_collision(id: &str) -> Error {
     let message = format!(
-        "session {id:?} is stored already with events that the live one does not begin with; fork the live one under another id"
+        "session {} is stored already with events that the live one does not begin with; fork the live one under another id",
+        quoted(id)
     );
     Error::new(ErrorCode::AlreadyExists, "live-collision-seed", message).fact("id", id)
 }

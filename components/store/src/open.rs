@@ -1,12 +1,12 @@
 //! A stored session becomes live: load, repair, go on.
 
-use annals_core::load::Cut;
+use annals_core::load::{Cut, Loaded};
 use annals_core::session::Session;
 use annals_sdk::types::Error;
 use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
-use crate::convert::{already_live, batch, check_id, error};
+use crate::convert::{already_live, batch, check_id};
 use crate::live::{Access, Live, SessionKey};
 use crate::medium::load_log;
 use crate::observer::Observer;
@@ -18,8 +18,9 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     ///
     /// # Errors
     /// `not-configured`; `not-found`; `already-exists`: it is live here already; `busy`; `unsupported-version`;
-    /// `corrupt`: damage at or before the last turn/end, detail has `line` and `byte`; `other`, reason
-    /// `listener-error`: the observer's veto, after repairs that stay.
+    /// `corrupt`: damage at or before the last turn/end, detail has `line` and `byte`, or in a strict store, unless to
+    /// inspect, an event that breaks the trace, detail has `line` and `seq`; `other`, reason `listener-error`: the
+    /// observer's veto, after repairs that stay.
     pub fn open(&mut self, id: &str, mode: OpenMode) -> Result<(SessionKey, Repair)> {
         self.backend.configured()?;
         check_id(id)?;
@@ -27,7 +28,9 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             return Err(already_live(id));
         }
         if mode == OpenMode::Inspect {
-            let (live, repair) = self.backend.reading(id, |backend| inspect(backend, id))?;
+            let (mut live, mut repair) =
+                self.backend.reading(id, |backend| inspect(backend, id))?;
+            repair.refusal = self.options.check_log(&mut live.session).err();
             return Ok((self.publish_loaded(live)?, repair));
         }
         // asked first, so that an id that is not there leaves no lease behind
@@ -35,7 +38,11 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             return Err(Error::not_found(id));
         }
         let token = self.backend.acquire(id)?;
-        match repaired(&mut self.backend, id, mode, &token) {
+        let opened = load_log(&mut self.backend, id).and_then(|mut loaded| {
+            self.options.check_log(&mut loaded.session)?;
+            repaired(&mut self.backend, loaded, mode, &token)
+        });
+        match opened {
             // a veto gives the lease back
             Ok((live, repair)) => Ok((self.publish_loaded(live)?, repair)),
             Err(error) => {
@@ -66,19 +73,19 @@ fn inspect<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Result<(Live, 
 /// Cut a bad tail and, to resume, close an open turn; both are durable when this returns.
 fn repaired<P: Persistence>(
     backend: &mut Backend<P>,
-    id: &str,
+    loaded: Loaded,
     mode: OpenMode,
     token: &str,
 ) -> Result<(Live, Repair)> {
-    let loaded = load_log(backend, id)?;
+    let mut session = loaded.session;
+    let id = session.header().id.clone();
     let mut repair = cut_report(loaded.cut.as_ref(), "were cut and saved beside the log");
     if let Some(cut) = &loaded.cut {
-        backend.truncate(id, token, cut.keep_events)?;
+        backend.truncate(&id, token, cut.keep_events)?;
     }
-    let mut session = loaded.session;
     if session.has_open_turn() && mode == OpenMode::Resume {
-        let closers = batch(session.close_turn().map_err(error)?);
-        backend.append(id, token, &closers)?;
+        let closers = batch(session.close_turn()?);
+        backend.append(&id, token, &closers)?;
         repair.closers = u32::try_from(closers.count).unwrap_or(u32::MAX);
         repair
             .notes
@@ -111,6 +118,7 @@ fn cut_report(cut: Option<&Cut>, what: &str) -> Repair {
         cut_bytes: 0,
         cut_events: 0,
         closers: 0,
+        refusal: None,
         notes: Vec::new(),
     };
     if let Some(cut) = cut {

@@ -1,11 +1,12 @@
 //! Events from outside the loop: a plugin's own records, in a turn of their own where none is open.
 
 use annals_core::event::{Envelope, Event, is_surface_eligible_type};
+use annals_core::fault::quoted;
 use annals_core::json::Value;
 use annals_sdk::types::{Batch, Error, ErrorCode};
 use annals_sdk::{Persistence, Result};
 
-use crate::convert::not_live;
+use crate::lease::hold;
 use crate::live::{SessionKey, Slot};
 use crate::observer::Observer;
 use crate::session::check_writable;
@@ -26,7 +27,10 @@ pub(crate) fn check_types(types: &[String]) -> Result<()> {
         } else {
             continue;
         };
-        let message = format!("out-of-band type {given:?} is {why}; name a plugin's own type");
+        let message = format!(
+            "out-of-band type {} is {why}; name a plugin's own type",
+            quoted(given)
+        );
         return Err(Error::new(ErrorCode::Invalid, "out-of-band-type", message)
             .fact("type", given.as_str()));
     }
@@ -41,7 +45,8 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// # Errors
     /// `invalid`: more than one line, reason `out-of-band-type`, or what `append` refuses in the event or in `trigger`;
     /// `not-found`: not live; `reentrant`, reason `out-of-band-in-progress`: from inside a callback of such a sequence;
-    /// what `append` and `flush` answer: after a failed flush the events stay in the session.
+    /// what `acquire` of the backend answers to a turn of its own, and nothing was appended; what `append` and `flush`
+    /// answer: after a failed flush the events stay in the session.
     pub fn append_out_of_band(
         &mut self,
         key: SessionKey,
@@ -55,7 +60,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         }
         check_writable(live)?;
         let line = one_line(event)?;
-        check_opted_in(line, &self.out_of_band_types)?;
+        check_opted_in(line, &self.options.out_of_band_types)?;
         live.writing.is_out_of_band = true;
         let appended = if live.session.has_open_turn() {
             self.append(key, line, time_ms)
@@ -76,10 +81,13 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         trigger: &str,
         time_ms: u64,
     ) -> Result<Batch> {
-        let slot = self.slots.get(&key);
-        let live = slot.and_then(Slot::live).ok_or_else(|| not_live(slot))?;
-        let turn = live.session.last_turn().unwrap_or(0).saturating_add(1);
+        let live = live_of(&mut self.slots, key)?;
+        let turn = live.next_turn();
         let start = start_line(turn, trigger)?;
+        if self.backend.info().is_some() {
+            // taken by the flush, it would leave events behind that a second try doubles
+            hold(&mut self.backend, live)?;
+        }
         self.append(key, &start, time_ms)?;
         let appended = self.append(key, line, time_ms);
         let end = format!(
@@ -131,14 +139,17 @@ fn check_opted_in(line: &str, types: &[String]) -> Result<()> {
     if types.iter().any(|opted_in| *opted_in == given) {
         return Ok(());
     }
-    let message =
-        format!("type {given:?} was not opted in for out-of-band appends; name it at configure");
+    let message = format!(
+        "type {} was not opted in for out-of-band appends; name it at configure",
+        quoted(&given)
+    );
     Err(Error::new(ErrorCode::Invalid, "out-of-band-type", message).fact("type", given))
 }
 
 fn in_progress(id: &str) -> Error {
     let message = format!(
-        "session {id:?} has an out-of-band append in progress; call again when it has settled"
+        "session {} has an out-of-band append in progress; call again when it has settled",
+        quoted(id)
     );
     Error::new(ErrorCode::Reentrant, "out-of-band-in-progress", message).fact("id", id)
 }

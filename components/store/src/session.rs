@@ -5,11 +5,11 @@ use std::rc::Rc;
 use annals_sdk::types::{Batch, Error, ErrorCode, Page, SessionHeader};
 use annals_sdk::{Persistence, Result};
 
-use crate::convert::{append_reentrant, batch, error, lease_lost, not_live, read_only};
+use crate::convert::{append_reentrant, batch, lease_lost, not_live, read_only};
 use crate::live::{Access, Live, SessionKey, Slot};
 use crate::observer::Observer;
 use crate::store::Store;
-use crate::{Messages, Surface};
+use crate::{Messages, Surface, Usage};
 
 /// What a stored line has beyond the line that was given: seq, time and the newline.
 const ENVELOPE_BYTES_MAX: u64 = 64;
@@ -28,6 +28,12 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// The seq of the next event, also once the session is closed.
     pub fn next_seq(&self, key: SessionKey) -> Option<u64> {
         self.slots.get(&key).map(Slot::next_seq)
+    }
+
+    /// The number for the next `turn/start`, counted on from the last one of the log; none once the session is closed.
+    pub fn next_turn(&self, key: SessionKey) -> Option<u64> {
+        let live = self.slots.get(&key)?.open()?;
+        Some(live.next_turn())
     }
 
     /// Seqs of the events that the model sees, also once the session is closed.
@@ -54,7 +60,9 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         if let Some(info) = self.backend.info() {
             check_lengths(events, info.record_bytes_max, ENVELOPE_BYTES_MAX)?;
         }
-        let batch = batch(live.session.append(events, time_ms).map_err(error)?);
+        // looked at already, unless the store was configured anew since
+        self.options.check_log(&mut live.session)?;
+        let batch = batch(live.session.append(events, time_ms)?);
         if batch.count == 0 || !is_told {
             return Ok(batch);
         }
@@ -74,7 +82,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     pub fn events(&self, key: SessionKey, start: u64, bytes_max: u32) -> Result<Page> {
         let slot = self.slots.get(&key);
         let live = slot.and_then(Slot::open).ok_or_else(|| not_live(slot))?;
-        let page = live.session.events(start, bytes_max).map_err(error)?;
+        let page = live.session.events(start, bytes_max)?;
         Ok(Page {
             header: None,
             at_byte: None,
@@ -91,7 +99,13 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     pub fn request_header(&self, key: SessionKey) -> Result<Option<String>> {
         let slot = self.slots.get(&key);
         let live = slot.and_then(Slot::open).ok_or_else(|| not_live(slot))?;
-        live.session.request_header().map_err(error)
+        live.session.request_header().map_err(Error::from)
+    }
+
+    /// What the session's own requests used; none once the session is closed.
+    pub fn usage(&self, key: SessionKey) -> Option<Usage> {
+        let live = self.slots.get(&key)?.open()?;
+        Some(live.session.usage().into())
     }
 
     /// The history that the model sees, from position `start`.
@@ -105,7 +119,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         let Some(live) = slot.open_mut() else {
             return Err(not_live(Some(slot)));
         };
-        let page = live.session.messages(start, bytes_max).map_err(error)?;
+        let page = live.session.messages(start, bytes_max)?;
         Ok(Messages {
             generation: page.generation,
             start: page.start,

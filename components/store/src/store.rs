@@ -3,13 +3,15 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
+use annals_core::fault::quoted;
 use annals_core::header::Header;
 use annals_core::session::Session;
 use annals_sdk::types::{BackendInfo, Error, ErrorCode, Listing, Page, SessionSummary};
 use annals_sdk::{Persistence, Result};
 
+use crate::StoreOptions;
 use crate::backend::{Backend, Medium, Settings};
-use crate::convert::{already_live, check_id, error, not_live};
+use crate::convert::{already_live, check_id, not_live};
 use crate::live::{Live, SessionKey, Slot};
 use crate::observer::Observer;
 use crate::out_of_band::check_types;
@@ -24,8 +26,7 @@ pub struct Store<P, O> {
     pub(crate) last_entry: u64,
     /// The last number given to an id.
     last_minted: u64,
-    /// Types that may be appended outside a turn.
-    pub(crate) out_of_band_types: Vec<String>,
+    pub(crate) options: StoreOptions,
 }
 
 /// A live session of that handle, or `not-found`.
@@ -49,7 +50,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             last_key: 0,
             last_entry: 0,
             last_minted: 0,
-            out_of_band_types: Vec::new(),
+            options: StoreOptions::default(),
         }
     }
 
@@ -60,20 +61,20 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     pub fn configure(
         &mut self,
         holder: &str,
-        out_of_band_types: &[String],
+        options: StoreOptions,
         backend: Option<Settings>,
     ) -> Result<Option<BackendInfo>> {
         if serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(holder).is_err() {
             let message = "the holder is no JSON object; give one that names this host";
             return Err(Error::new(ErrorCode::Invalid, "holder-not-json", message));
         }
-        check_types(out_of_band_types)?;
+        check_types(&options.out_of_band_types)?;
         if !self.backend.has_settings(backend.as_ref()) {
             // the error of configuring, if there is one, says more
             let _ = self.release_all();
         }
         let (info, medium) = self.backend.configure(holder, backend)?;
-        self.out_of_band_types = out_of_band_types.to_vec();
+        self.options = options;
         if medium == Medium::Other {
             self.lives_mut().for_each(Live::forget_medium);
         }
@@ -90,7 +91,9 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         } else {
             Session::from_seed(header, seed)
         };
-        session.map_err(error)
+        let mut session = session?;
+        self.options.check_seed(&mut session)?;
+        Ok(session)
     }
 
     /// The given id, or `session-<n>` with the next number that no live session has.
@@ -193,7 +196,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     pub fn delete(&mut self, id: &str) -> Result<()> {
         self.backend.configured()?;
         if self.is_live(id) {
-            let message = format!("session {id:?} is live; close it first");
+            let message = format!("session {} is live; close it first", quoted(id));
             return Err(Error::new(ErrorCode::Busy, "session-live", message).fact("id", id));
         }
         // asked first, so that an id that is not there leaves no lease behind

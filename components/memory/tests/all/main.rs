@@ -308,7 +308,7 @@ fn a_summary_changes_field_by_field() {
 fn an_event_of_a_hundred_megabytes_is_stored() {
     let mut memory = Memory::default();
     let info = memory.configure(&[]).unwrap();
-    assert_eq!(info.record_bytes_max, 1 << 30);
+    assert_eq!(info.record_bytes_max, 256 << 20);
     let token = stored(&mut memory, "s", 0);
     let line = event(0).replace("{}", &format!("\"{}\"", "A".repeat(100 << 20)));
     let long = Batch {

@@ -1,24 +1,31 @@
 //! A backend takes the place of another one while sessions are live.
 
 use annals_sdk::types::ErrorCode;
-use annals_store::{CreateOptions, OpenMode, SessionKey};
+use annals_store::{Bound, CreateOptions, OpenMode, SessionKey, StoreOptions};
 
 use crate::support::*;
 
 /// A store without a backend, with one session of one turn at time 7.
 fn homeless(options: CreateOptions, medium: &Medium) -> (TestStore, SessionKey) {
     let mut store = TestStore::new(medium.clone(), Recorder::default());
-    store.configure("{}", &[], None).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), None)
+        .unwrap();
     let key = store.create(options, 1).unwrap();
     store.append(key, &turn("hi"), 7).unwrap();
     (store, key)
 }
 
 fn adopted(store: &mut TestStore) -> Vec<String> {
-    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), Some(Vec::new()))
+        .unwrap();
     let adopted = store.adopt().unwrap().into_iter();
-    let shown = adopted.map(|(id, error)| match error {
-        None => format!("{id} ok"),
+    let shown = adopted.map(|Bound { id, binding, error }| match error {
+        None => format!(
+            "{id} {}",
+            format!("{binding:?}").trim_start_matches("Binding::")
+        ),
         Some(error) => format!("{id} {:?} {}", error.code, error.reason),
     });
     shown.collect()
@@ -29,7 +36,7 @@ fn nothing_stored_is_stored_whole() {
     let medium = Medium::default();
     let (mut store, key) = homeless(options("a"), &medium);
     store.create(options("empty"), 1).unwrap();
-    assert_eq!(adopted(&mut store), ["a ok", "empty ok"]);
+    assert_eq!(adopted(&mut store), ["a Stored", "empty Stored"]);
     assert_eq!(medium.lines("a"), stored_turn(0, "hi"));
     assert!(!store.has("empty").unwrap());
     store.append(key, &turn("more"), 8).unwrap();
@@ -46,7 +53,7 @@ fn a_stored_prefix_gets_the_rest_and_an_open_turn_stays_open() {
         let prefix: String = whole.split_inclusive('\n').take(events).collect();
         medium.plant("a", &prefix, events as u64);
         store.append(key, START, 8).unwrap();
-        assert_eq!(adopted(&mut store), ["a ok"], "{events}");
+        assert_eq!(adopted(&mut store), ["a Adopted"], "{events}");
         assert_eq!(
             medium.lines("a"),
             store.events(key, 0, u32::MAX).unwrap().lines
@@ -106,8 +113,8 @@ fn one_session_that_cannot_be_bound_keeps_no_other_from_it() {
     let other = store.create(options("b"), 1).unwrap();
     store.append(other, &turn("hi"), 7).unwrap();
     medium.fail("create", Failure::Before, ErrorCode::NoSpace);
-    assert_eq!(adopted(&mut store)[1], "b ok");
-    assert_eq!(adopted(&mut store), ["a ok", "b ok"]);
+    assert_eq!(adopted(&mut store)[1], "b Stored");
+    assert_eq!(adopted(&mut store), ["a Stored", "b Adopted"]);
 }
 
 #[test]
@@ -128,7 +135,7 @@ fn unbinding_stores_everything_and_gives_every_lease_back() {
     // the same medium again: what is there is found
     assert_eq!(
         adopted(&mut store),
-        ["a ErrorCode::Busy lease-held", "b ok"]
+        ["a ErrorCode::Busy lease-held", "b Adopted"]
     );
     assert_eq!(medium.count("create"), 2);
 }
@@ -140,7 +147,7 @@ fn what_is_only_inspected_is_left_alone() {
     store.open("a", OpenMode::Inspect).unwrap();
     store.unbind().unwrap();
     let before = medium.count("acquire");
-    assert_eq!(adopted(&mut store), ["a ok"]);
+    assert_eq!(adopted(&mut store), ["a Inspected"]);
     assert_eq!(medium.count("acquire"), before);
 }
 

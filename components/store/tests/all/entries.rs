@@ -1,6 +1,7 @@
 //! Into the live list and out of it in separate moves, and calls from inside a callback.
 
 use std::cell::RefCell;
+use std::rc::Rc;
 
 use annals_memory::Memory;
 use annals_sdk::types::Batch;
@@ -158,8 +159,7 @@ fn expect(seen: &str, expected: &str) -> String {
 fn meddled(on: &'static str, act: Act) -> (Store<Memory, Meddler>, SessionKey) {
     let meddler = Meddler(RefCell::new(Some((on, act))));
     let mut store = Store::new(Memory::default(), meddler);
-    let types = ["plugin/note".to_owned()];
-    store.configure("{}", &types, Some(Vec::new())).unwrap();
+    store.configure("{}", opted_in(), Some(Vec::new())).unwrap();
     let key = store.create(options("a"), 1).unwrap();
     (store, key)
 }
@@ -218,4 +218,137 @@ fn leaving_waits_for_a_sequence_outside_the_loop() {
     assert!(store.live().is_empty());
     assert!(store.has("a").unwrap());
     assert_eq!(store.next_seq(key), Some(3));
+}
+
+#[test]
+fn what_is_said_to_the_creation_itself() {
+    let acts: [Act; 3] = [
+        |store, key| {
+            expect(
+                &label(store.announce(key)),
+                "Invalid session-already-announced",
+            )
+        },
+        |store, _| {
+            expect(
+                &label(store.create(options("a"), 1)),
+                "AlreadyExists session-already-exists",
+            )
+        },
+        |store, key| {
+            expect(
+                &label(store.enter(key)),
+                "AlreadyExists session-already-exists",
+            )
+        },
+    ];
+    for act in acts {
+        let (store, key) = meddled("created", act);
+        assert_eq!(store.key_of("a"), Some(key));
+    }
+}
+
+/// Writes down both edges, and leaves or vetoes when it is told of the first.
+#[derive(Clone, Default)]
+struct Edges {
+    told: Rc<RefCell<Vec<String>>>,
+    leave: Option<Leave>,
+    veto: bool,
+}
+
+type Leave = fn(&mut Store<Memory, Edges>, SessionKey) -> annals_sdk::Result<()>;
+
+impl Observer<Memory> for Edges {
+    fn created(&self, store: &mut Store<Memory, Self>, id: &str) -> Result<(), String> {
+        self.told.borrow_mut().push(format!("created {id}"));
+        if let (Some(leave), Some(key)) = (self.leave, store.key_of(id)) {
+            leave(store, key).unwrap();
+            // not yet
+            assert_eq!(self.told.borrow().len(), 1);
+            assert_eq!(store.key_of(id), Some(key));
+        }
+        if self.veto { Err("no".into()) } else { Ok(()) }
+    }
+    fn appended(&self, _store: &mut Store<Memory, Self>, _id: &str, _events: &Batch) {}
+    fn flushed(&self, _store: &mut Store<Memory, Self>, _id: &str) -> Result<(), String> {
+        Ok(())
+    }
+    fn disposed(&self, _store: &mut Store<Memory, Self>, id: &str) {
+        self.told.borrow_mut().push(format!("disposed {id}"));
+    }
+}
+
+#[test]
+fn leaving_during_the_announcement_pairs_its_edges() {
+    for leave in [Store::detach, Store::close] as [Leave; 2] {
+        for veto in [false, true] {
+            let edges = Edges {
+                leave: Some(leave),
+                veto,
+                ..Edges::default()
+            };
+            let told = Rc::clone(&edges.told);
+            let mut store = Store::new(Memory::default(), edges);
+            assert_eq!(store.create(options("a"), 1).is_err(), veto);
+            assert_eq!(*told.borrow(), ["created a", "disposed a"]);
+            assert!(store.live().is_empty());
+        }
+    }
+}
+
+#[test]
+fn a_stale_session_does_nothing_to_its_successor() {
+    let (mut store, medium, recorder) = setting();
+    let stale = store.create(options("a"), 1).unwrap();
+    store.append(stale, &turn("stale"), 1).unwrap();
+    store.detach(stale).unwrap();
+    let successor = store.create(options("a"), 2).unwrap();
+    store.append(successor, &turn("new"), 2).unwrap();
+    recorder.take();
+    for result in [
+        label(store.flush(stale)),
+        label(store.persist(stale)),
+        label(store.announce(stale)),
+    ] {
+        assert_eq!(result, "NotFound session-not-live-in-store");
+    }
+    assert_eq!(
+        label(store.enter(stale)),
+        "AlreadyExists session-already-exists"
+    );
+    store.append(stale, &turn("alone"), 3).unwrap();
+    store.close(stale).unwrap();
+    store.detach(stale).unwrap();
+    store.forget(stale);
+    assert!(recorder.take().is_empty());
+    assert_eq!(store.next_seq(successor), Some(3));
+    store.close(successor).unwrap();
+    assert!(medium.lines("a").contains("new"));
+}
+
+#[test]
+fn a_sequence_outside_the_loop_settles_whatever_becomes_of_its_event() {
+    for (note, events) in [
+        (r#"{"type":"plugin/note","data":{}}"#, 3),
+        (r#"{"type":"plugin/note","data":-0}"#, 2),
+    ] {
+        for leave in [
+            (|store, key| {
+                store.detach(key).unwrap();
+                expect(&store.live().join(" "), "a")
+            }) as Act,
+            |store, key| {
+                store.close(key).unwrap();
+                expect(&store.live().join(" "), "a")
+            },
+        ] {
+            let (mut store, key) = meddled("appended", leave);
+            let appended = store.append_out_of_band(key, note, "{}", 1);
+            assert_eq!(appended.is_ok(), events == 3);
+            assert!(store.live().is_empty());
+            let page = store.read("a", 0, u32::MAX).unwrap();
+            assert_eq!(page.lines.lines().count(), events);
+            assert!(page.lines.lines().last().unwrap().contains("turn/end"));
+        }
+    }
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use annals_jsonl::Jsonl;
 use annals_sdk::types::ErrorCode;
-use annals_store::{OpenMode, Store};
+use annals_store::{OpenMode, Store, StoreOptions};
 
 use crate::support::{END, START, label, options, turn, user};
 
@@ -14,7 +14,11 @@ fn store_at(root: &Path) -> Store<Jsonl, ()> {
     let settings = [("root", root.to_str().unwrap()), ("sync", "never")]
         .map(|(name, value)| (name.to_owned(), value.to_owned()));
     store
-        .configure("{\"host\":\"test\"}", &[], Some(settings.into()))
+        .configure(
+            "{\"host\":\"test\"}",
+            StoreOptions::default(),
+            Some(settings.into()),
+        )
         .unwrap();
     store
 }

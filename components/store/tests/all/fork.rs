@@ -120,3 +120,65 @@ fn an_empty_session_forks_into_an_empty_one() {
         "Invalid fork-invalid-boundary"
     );
 }
+
+/// A turn with that number, of one step that used so many tokens.
+fn paid_turn(number: u64, tokens: u64) -> String {
+    let start = START.replace("\"turn\":1", &format!("\"turn\":{number}"));
+    let end = END.replace("\"turn\":1", &format!("\"turn\":{number}"));
+    format!(
+        "{start}\n\
+         {{\"type\":\"step/start\",\"data\":{{\"turn\":{number},\"step\":1}}}}\n\
+         {{\"type\":\"assistant/chunk\",\"data\":{{\"turn\":{number},\"step\":1,\"chunk\":{{\"type\":\"usage\",\"usage\":{{\"inputTokens\":{tokens}}}}}}}}}\n\
+         {{\"type\":\"step/end\",\"data\":{{\"turn\":{number},\"step\":1}}}}\n\
+         {end}\n"
+    )
+}
+
+fn used(store: &TestStore, key: annals_store::SessionKey) -> (usize, Vec<(String, u64)>) {
+    let usage = store.usage(key).unwrap();
+    let total = usage.total.into_iter();
+    let total = total.map(|count| (count.name, count.count));
+    (usage.steps.len(), total.collect())
+}
+
+#[test]
+fn turns_are_counted_on_and_what_was_inherited_is_not_counted_again() {
+    let (mut store, _, _) = setting();
+    let key = store.create(options("a"), 1).unwrap();
+    assert_eq!(store.next_turn(key), Some(1));
+    store.append(key, &paid_turn(1, 10), 2).unwrap();
+    store.append(key, &paid_turn(4, 5), 2).unwrap();
+    assert_eq!(store.next_turn(key), Some(5));
+    let tokens = |count| vec![("inputTokens".to_owned(), count)];
+    assert_eq!(used(&store, key), (2, tokens(15)));
+    let child = store.fork("a", None, Some("b".into()), None, 3).unwrap();
+    assert_eq!(store.next_turn(child), Some(5));
+    assert_eq!(used(&store, child), (0, vec![]));
+    store.append(child, &paid_turn(5, 7), 4).unwrap();
+    assert_eq!(used(&store, child), (1, tokens(7)));
+    store.close(key).unwrap();
+    store.close(child).unwrap();
+    assert!(store.next_turn(key).is_none() && store.usage(key).is_none());
+    // and after a resume, of a stored fork that is forked again
+    let (child, _) = store.open("b", OpenMode::Resume).unwrap();
+    assert_eq!(store.next_turn(child), Some(6));
+    assert_eq!(used(&store, child), (1, tokens(7)));
+    store.close(child).unwrap();
+    let grandchild = store.fork("b", None, None, None, 5).unwrap();
+    assert_eq!(used(&store, grandchild), (0, vec![]));
+}
+
+#[test]
+fn a_fork_of_what_is_live_takes_what_was_never_flushed() {
+    let (mut store, medium, _) = setting();
+    let key = flushed(&mut store, "a", "one");
+    store.append(key, &turn("two"), 2).unwrap();
+    let child = store.fork("a", None, Some("b".into()), None, 3).unwrap();
+    store.close(child).unwrap();
+    assert_eq!(medium.lines("b").lines().count(), 6);
+    assert_eq!(medium.lines("a").lines().count(), 3);
+    // what another writer has open is forked as it is stored
+    let mut other = store_on(&medium);
+    let child = other.fork("a", None, Some("c".into()), None, 3).unwrap();
+    assert_eq!(other.next_seq(child), Some(3));
+}

@@ -179,3 +179,29 @@ fn a_backend_that_answers_for_another_session_stays_out() {
         (ErrorCode::Corrupt, "header-id-mismatch")
     );
 }
+
+// Ids have no bound, and a message repeated them whole: a megabyte on the screen of somebody.
+#[test]
+fn messages_show_a_long_id_shortened_and_facts_name_it() {
+    let (mut store, medium, _) = setting();
+    let id = "i".repeat(100_000);
+    let key = flushed(&mut store, &id, "hi");
+    let rival = store_on(&medium).open(&id, OpenMode::Resume);
+    let mut errors = vec![
+        rival.map(drop).unwrap_err(),
+        store.create(options(&id), 1).map(drop).unwrap_err(),
+        store.open(&id, OpenMode::Resume).map(drop).unwrap_err(),
+        store.announce(key).unwrap_err(),
+        store.delete(&id).unwrap_err(),
+        store.append_out_of_band(key, START, "1", 1).unwrap_err(),
+    ];
+    store.close(key).unwrap();
+    errors.push(store.append(key, END, 1).unwrap_err());
+    store.delete(&id).unwrap();
+    errors.push(store.delete(&id).unwrap_err());
+    errors.push(store.fork(&id, None, None, None, 1).unwrap_err());
+    for error in errors {
+        assert!(error.message.len() < 1000, "{}", error.message.len());
+        assert!(!error.reason.is_empty());
+    }
+}

@@ -1,7 +1,7 @@
 //! Creation, laziness, the live list, observers, closing, and life without a backend.
 
-use annals_sdk::types::SessionSummary;
-use annals_store::{OpenMode, Store};
+use annals_sdk::types::{ErrorCode, SessionSummary};
+use annals_store::{OpenMode, Store, StoreOptions};
 
 use crate::support::*;
 
@@ -90,6 +90,56 @@ fn a_header_that_breaks_a_rule_makes_no_session() {
     }
     assert!(store.live().is_empty());
     assert!(recorder.take().is_empty());
+}
+
+#[test]
+fn a_new_session_has_what_it_was_given_and_tells_nothing_of_its_seed() {
+    let (mut store, medium, recorder) = setting();
+    let given = annals_store::CreateOptions {
+        cwd: Some("/w".into()),
+        parent_session: Some("p".into()),
+        seed_length: Some(3),
+        delegation_depth: Some(2),
+        created_at_ms: Some(7),
+        extra: Some("{\"x\":1}".into()),
+        seed: Some(stored_turn(0, "hi")),
+        ..options("a")
+    };
+    let key = store.create(given, 99).unwrap();
+    let header = store.header(key).unwrap();
+    assert_eq!((header.version, header.created_at_ms), (0, 7));
+    assert_eq!(header.cwd.as_deref(), Some("/w"));
+    assert_eq!(header.parent_session.as_deref(), Some("p"));
+    assert_eq!(
+        (header.seed_length, header.delegation_depth),
+        (Some(3), Some(2))
+    );
+    assert_eq!(header.extra.as_deref(), Some("{\"x\":1}"));
+    assert_eq!(recorder.take(), ["created a"]);
+    store.close(key).unwrap();
+    assert_eq!(medium.lines("a"), stored_turn(0, "hi"));
+    let (again, _) = store.open("a", OpenMode::Resume).unwrap();
+    assert_eq!(store.header(again).unwrap(), header);
+    let other = store.create(options("b"), 99).unwrap();
+    assert_eq!(store.header(other).unwrap().created_at_ms, 99);
+}
+
+#[test]
+fn observers_hear_of_a_flush_once_everything_is_durable() {
+    let (mut store, medium, recorder) = setting();
+    let key = store.create(options("a"), 1).unwrap();
+    store.append(key, &turn("hi"), 2).unwrap();
+    recorder.take();
+    medium.fail("create", Failure::Before, ErrorCode::Unavailable);
+    store.flush(key).unwrap_err();
+    assert!(recorder.take().is_empty());
+    store.flush(key).unwrap();
+    assert_eq!(recorder.take(), ["flushed a"]);
+    // one that fails there keeps a session live that was to be closed
+    recorder.0.borrow_mut().flush_error = Some("later".into());
+    assert_eq!(label(store.close(key)), "Other listener-error");
+    assert_eq!(store.live(), ["a"]);
+    store.close(key).unwrap();
 }
 
 #[test]
@@ -188,7 +238,12 @@ fn without_a_backend_sessions_live_in_memory() {
     let recorder = Recorder::default();
     let mut store = Store::new(Medium::default(), recorder.clone());
     assert_eq!(label(store.list(None, 1)), "NotConfigured not-configured");
-    assert!(store.configure("{}", &[], None).unwrap().is_none());
+    assert!(
+        store
+            .configure("{}", StoreOptions::default(), None)
+            .unwrap()
+            .is_none()
+    );
     let key = store.create(options(""), 1).unwrap();
     store.append(key, &turn("hi"), 2).unwrap();
     store.flush(key).unwrap();
@@ -224,20 +279,22 @@ fn without_a_backend_sessions_live_in_memory() {
 fn configure_refuses_what_it_does_not_know() {
     let (mut store, _, _) = setting();
     assert_eq!(
-        label(store.configure("host", &[], None)),
+        label(store.configure("host", StoreOptions::default(), None)),
         "Invalid holder-not-json"
     );
     assert_eq!(
-        label(store.configure("[]", &[], None)),
+        label(store.configure("[]", StoreOptions::default(), None)),
         "Invalid holder-not-json"
     );
     for given in ["", "turn/start", "step/end", "user/message"] {
         assert_eq!(
-            label(store.configure("{}", &["plugin/x".into(), given.into()], None)),
+            label(store.configure("{}", out_of_band(&["plugin/x", given]), None)),
             "Invalid out-of-band-type"
         );
     }
     let unknown = Some(vec![("colour".into(), "red".into())]);
-    let error = store.configure("{}", &[], unknown).unwrap_err();
+    let error = store
+        .configure("{}", StoreOptions::default(), unknown)
+        .unwrap_err();
     assert!(error.message.contains("colour"), "{}", error.message);
 }

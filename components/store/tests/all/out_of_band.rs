@@ -7,10 +7,9 @@ use crate::support::*;
 const NOTE: &str = r#"{"type":"plugin/note","data":{"v":1}}"#;
 const TRIGGER: &str = "{\"kind\":\"injection\",\n \"source\":{\"kind\":\"plugin\"}}";
 
-fn opted_in() -> (TestStore, Medium, Recorder) {
+fn prepared() -> (TestStore, Medium, Recorder) {
     let (mut store, medium, recorder) = setting();
-    let types = ["plugin/note".to_owned()];
-    store.configure("{}", &types, Some(Vec::new())).unwrap();
+    store.configure("{}", opted_in(), Some(Vec::new())).unwrap();
     (store, medium, recorder)
 }
 
@@ -24,7 +23,7 @@ fn types(lines: &str) -> Vec<String> {
 
 #[test]
 fn outside_a_turn_it_gets_one_of_its_own() {
-    let (mut store, medium, recorder) = opted_in();
+    let (mut store, medium, recorder) = prepared();
     let key = flushed(&mut store, "a", "hi");
     recorder.take();
     let batch = store.append_out_of_band(key, NOTE, TRIGGER, 9).unwrap();
@@ -55,7 +54,7 @@ fn outside_a_turn_it_gets_one_of_its_own() {
 
 #[test]
 fn in_an_open_turn_it_goes_in_as_it_is() {
-    let (mut store, medium, recorder) = opted_in();
+    let (mut store, medium, recorder) = prepared();
     let key = store.create(options("a"), 1).unwrap();
     store.append(key, START, 1).unwrap();
     recorder.take();
@@ -67,7 +66,7 @@ fn in_an_open_turn_it_goes_in_as_it_is() {
 
 #[test]
 fn a_refused_event_closes_and_flushes_its_turn() {
-    let (mut store, medium, _) = opted_in();
+    let (mut store, medium, _) = prepared();
     let key = store.create(options("a"), 1).unwrap();
     let lossy = r#"{"type":"plugin/note","data":-0}"#;
     assert_eq!(
@@ -88,7 +87,7 @@ fn a_refused_event_closes_and_flushes_its_turn() {
 
 #[test]
 fn what_cannot_begin_leaves_no_trace() {
-    let (mut store, medium, _) = opted_in();
+    let (mut store, medium, _) = prepared();
     let key = store.create(options("a"), 1).unwrap();
     let two = format!("{NOTE}\n{NOTE}\n");
     for (event, trigger, expected) in [
@@ -115,7 +114,7 @@ fn what_cannot_begin_leaves_no_trace() {
 
 #[test]
 fn a_failed_flush_keeps_the_events() {
-    let (mut store, medium, _) = opted_in();
+    let (mut store, medium, _) = prepared();
     let key = store.create(options("a"), 1).unwrap();
     medium.fail("create", Failure::Before, ErrorCode::NoSpace);
     let error = store.append_out_of_band(key, NOTE, TRIGGER, 1).unwrap_err();
@@ -123,4 +122,23 @@ fn a_failed_flush_keeps_the_events() {
     assert_eq!(store.next_seq(key), Some(3));
     store.append_out_of_band(key, NOTE, TRIGGER, 1).unwrap();
     assert_eq!(types(&medium.lines("a")).len(), 6);
+}
+
+// The lease was taken by the flush at the end: busy left three events behind, which a second try doubled.
+#[test]
+fn a_lease_that_is_taken_leaves_no_trace() {
+    let (mut store, medium, recorder) = prepared();
+    let key = store.create(options("a"), 1).unwrap();
+    let mut rival = store_on(&medium);
+    let theirs = rival.create(options("a"), 1).unwrap();
+    rival.persist(theirs).unwrap();
+    recorder.take();
+    let error = store.append_out_of_band(key, NOTE, TRIGGER, 1).unwrap_err();
+    assert_eq!(error.code, ErrorCode::Busy);
+    assert_eq!(store.next_seq(key), Some(0));
+    assert!(recorder.take().is_empty());
+    // a trigger that is refused takes no lease either
+    let before = medium.count("acquire");
+    store.append_out_of_band(key, NOTE, "1}", 1).unwrap_err();
+    assert_eq!(medium.count("acquire"), before);
 }

@@ -8,7 +8,7 @@ use annals_sdk::types::{
     BackendInfo, Batch, Error, ErrorCode, Eviction, Listing, Page, SessionHeader, SessionSummary,
 };
 use annals_sdk::{Persistence, Result};
-use annals_store::{CreateOptions, Observer, SessionKey, Store};
+use annals_store::{CreateOptions, Observer, SessionKey, Store, StoreOptions};
 
 /// What a prepared failure does.
 #[derive(Clone, Copy, PartialEq)]
@@ -237,7 +237,11 @@ pub type TestStore = Store<Medium, Recorder>;
 pub fn store_on(medium: &Medium) -> TestStore {
     let mut store = Store::new(medium.clone(), Recorder::default());
     store
-        .configure("{\"host\":\"test\"}", &[], Some(Vec::new()))
+        .configure(
+            "{\"host\":\"test\"}",
+            StoreOptions::default(),
+            Some(Vec::new()),
+        )
         .unwrap();
     store
 }
@@ -246,8 +250,23 @@ pub fn store_on(medium: &Medium) -> TestStore {
 pub fn setting() -> (TestStore, Medium, Recorder) {
     let (medium, recorder) = (Medium::default(), Recorder::default());
     let mut store = Store::new(medium.clone(), recorder.clone());
-    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), Some(Vec::new()))
+        .unwrap();
     (store, medium, recorder)
+}
+
+/// The options of a store that takes events of these types out of band.
+pub fn out_of_band(types: &[&str]) -> StoreOptions {
+    StoreOptions {
+        out_of_band_types: types.iter().map(|name| (*name).to_owned()).collect(),
+        ..StoreOptions::default()
+    }
+}
+
+/// [`out_of_band`] of the one type that tests use.
+pub fn opted_in() -> StoreOptions {
+    out_of_band(&["plugin/note"])
 }
 
 pub fn options(id: &str) -> CreateOptions {

@@ -1,7 +1,7 @@
 //! Write-behind: each event goes to the medium once, in order, whatever answers get lost.
 
 use annals_sdk::types::{ErrorCode, SessionSummary};
-use annals_store::{CreateOptions, OpenMode};
+use annals_store::{CreateOptions, OpenMode, StoreOptions};
 
 use crate::support::*;
 
@@ -66,7 +66,9 @@ fn a_lost_answer_doubles_nothing() {
                 info.wants_packed = packed;
                 info
             }));
-            store.configure("{}", &[], Some(Vec::new())).unwrap();
+            store
+                .configure("{}", StoreOptions::default(), Some(Vec::new()))
+                .unwrap();
             let key = store.create(options("a"), 1).unwrap();
             for (call, text) in [("create", "one"), ("append", "two")] {
                 store.append(key, &turn(text), 2).unwrap();
@@ -191,7 +193,9 @@ fn a_record_too_long_for_the_backend_is_refused_at_once() {
         info.record_bytes_max = 1000;
         info
     }));
-    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), Some(Vec::new()))
+        .unwrap();
     let key = store.create(options("a"), 1).unwrap();
     // 64 bytes are kept for seq, time and the newline
     let fits = "x".repeat(1000 - 64 - user("").len());
@@ -232,7 +236,9 @@ fn rows_are_made_only_where_asked_for_and_kept_as_they_came() {
     for packed in [false, true] {
         let (mut store, medium, _) = setting();
         let setting = vec![("pack-chunks".to_owned(), packed.to_string())];
-        store.configure("{}", &[], Some(setting)).unwrap();
+        store
+            .configure("{}", StoreOptions::default(), Some(setting))
+            .unwrap();
         let key = store.create(options("a"), 1).unwrap();
         store.append(key, &chunks, 5).unwrap();
         store.close(key).unwrap();
@@ -329,7 +335,9 @@ fn sessions_that_are_live_go_on_over_another_medium() {
     let (mut store, medium, _) = setting();
     let key = flushed(&mut store, "a", "hi");
     // the same backend again, as after a restart: nothing is stored twice
-    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), Some(Vec::new()))
+        .unwrap();
     store.append(key, &turn("more"), 2).unwrap();
     store.flush(key).unwrap();
     assert_eq!(
@@ -342,7 +350,9 @@ fn sessions_that_are_live_go_on_over_another_medium() {
     );
 
     // none at all
-    store.configure("{}", &[], None).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), None)
+        .unwrap();
     store.append(key, &turn("in memory"), 3).unwrap();
     store.flush(key).unwrap();
 
@@ -352,7 +362,9 @@ fn sessions_that_are_live_go_on_over_another_medium() {
     other.close(taken).unwrap();
 
     // the first one again: what is stored is a prefix, so only the rest follows
-    store.configure("{}", &[], Some(Vec::new())).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), Some(Vec::new()))
+        .unwrap();
     store.flush(key).unwrap();
     assert_eq!(
         medium.lines("a"),
@@ -366,7 +378,7 @@ fn a_failed_change_of_the_backend_leaves_sessions_as_they_were() {
     let key = flushed(&mut store, "a", "hi");
     let wrong = vec![("no-such-setting".to_owned(), "1".to_owned())];
     assert_eq!(
-        label(store.configure("{}", &[], Some(wrong))),
+        label(store.configure("{}", StoreOptions::default(), Some(wrong))),
         "Invalid setting-invalid"
     );
     store.append(key, &turn("more"), 2).unwrap();
