@@ -27,7 +27,7 @@ impl Root {
             self.discard(&temporary);
         }
         copied?;
-        self.sync_directory(&place.bucket)
+        self.settle_names(&place)
     }
 
     /// Copies the bytes of `from` that begin at `start` and end at `end` (none: where the file ends) to the new file
@@ -49,7 +49,7 @@ impl Root {
                     .map_err(|error| fault::of_files("sync", to, &error));
             }
             target
-                .write(&bytes)
+                .write_all(&bytes)
                 .map_err(|error| fault::of_files("write", to, &error))?;
             at += read as u64;
         }

@@ -11,6 +11,7 @@ use annals_sdk::types::{Error, ErrorCode, Page};
 use crate::fault;
 use crate::files::{Kind, Mode};
 use crate::lines::{self, Walk};
+use crate::litter;
 use crate::place::Place;
 use crate::read::{PAGE_BYTES_MAX, stale};
 use crate::root::Root;
@@ -36,6 +37,7 @@ struct Cut {
 impl Root {
     /// Keeps the first `keep_events` events and saves what follows.
     pub fn truncate(&mut self, id: &str, token: &str, keep_events: u64) -> Result<()> {
+        self.settle_doubt(id, token)?;
         let place = self.place_of(id)?;
         let relative = place.log();
         let mut log = self.open_to_write(&relative, Mode::Overwrite)?;
@@ -61,7 +63,10 @@ impl Root {
         }
         log.set_bytes(keep)
             .map_err(|error| fault::of_files("cut", &relative, &error))?;
-        self.sync(log.as_mut(), &relative)?;
+        if let Err(error) = self.sync(log.as_mut(), &relative) {
+            self.doubt(id);
+            return Err(error);
+        }
         self.check_lease(id, token)
     }
 
@@ -114,29 +119,45 @@ impl Root {
     pub fn delete(&mut self, id: &str, token: &str) -> Result<()> {
         let place = self.place_of(id)?;
         self.check_lease(id, token)?;
-        for (name, kind) in self.names(&place.bucket)? {
-            if kind == Kind::File && is_beside(&name, &place.name) {
-                self.remove(&format!("{}/{name}", place.bucket))?;
-            }
+        let mut beside = self.names(&place.bucket)?;
+        beside.retain(|(name, kind)| *kind == Kind::File && is_beside(name, &place.name));
+        for (name, _) in &beside {
+            self.remove(&format!("{}/{name}", place.bucket))?;
+        }
+        if !beside.is_empty() {
+            // also after a power loss nothing may be left beside a log that is gone
+            self.files
+                .sync_directory(&self.path(&place.bucket))
+                .map_err(|error| fault::of_files("sync directory", &place.bucket, &error))?;
         }
         self.remove(&place.log())?;
         self.forget(id);
         // the session is gone: a lease that stays is only in the way until its holder is known to be
         let _ = self.remove_lease(id, token);
-        self.files
-            .sync_directory(&self.path(&place.bucket))
-            .map_err(|error| {
-                let error = fault::of_files("sync directory", &place.bucket, &error);
-                let message = format!(
-                    "session {id:?} is removed, but may be there again after a power loss: {}",
-                    error.message
-                );
-                Error {
-                    message,
-                    reason: "delete-not-durable".to_owned(),
-                    ..error
-                }
-            })
+        self.removed.insert(id.to_owned(), place.bucket);
+        self.settle_removal(id)
+    }
+
+    /// A session that was removed is not said to be gone before that is durable.
+    pub(crate) fn settle_removal(&mut self, id: &str) -> Result<()> {
+        let Some(bucket) = self.removed.get(id) else {
+            return Ok(());
+        };
+        let synced = self.files.sync_directory(&self.path(bucket));
+        synced.map_err(|error| {
+            let error = fault::of_files("sync directory", bucket, &error);
+            let message = format!(
+                "session {id:?} is removed, but may be there again after a power loss: {}",
+                error.message
+            );
+            Error {
+                message,
+                reason: "delete-not-durable".to_owned(),
+                ..error
+            }
+        })?;
+        self.removed.remove(id);
+        Ok(())
     }
 
     // Where the kept events end, in bytes. What follows them may be anything.
@@ -149,7 +170,7 @@ impl Root {
             .map_err(failed)?
             .and_then(lines::text_of)
             .unwrap_or_default();
-        Header::parse_line(header).map_err(fault::of_log)?;
+        Header::parse_line(header)?;
         let mut events = 0;
         while events < keep_events {
             let record = walk
@@ -204,7 +225,7 @@ impl Root {
                 format!(".{number}")
             };
             let name = format!("{}/{}.{keep}{middle}{CUT_SUFFIX}", place.bucket, place.name);
-            match self.files.link(&self.path(temporary), &self.path(&name)) {
+            match self.publish(temporary, &name) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
                 Err(error) => return Err(fault::of_files("save the cut bytes in", &name, &error)),
@@ -260,7 +281,7 @@ impl Root {
 }
 
 /// Offset and number of the cut that file `name` holds, where it is one of the log `of`.
-fn cut_of(name: &str, of: &str) -> Option<(u64, u64)> {
+pub(crate) fn cut_of(name: &str, of: &str) -> Option<(u64, u64)> {
     let middle = name
         .strip_suffix(CUT_SUFFIX)?
         .strip_prefix(of)?
@@ -283,12 +304,7 @@ fn is_beside(name: &str, of: &str) -> bool {
     let rest = name
         .strip_prefix(of)
         .and_then(|rest| rest.strip_prefix('.'));
-    let is_temporary = |rest: &str| {
-        rest.strip_suffix(".tmp").is_some_and(|middle| {
-            middle.len() == 16 && middle.bytes().all(|byte| byte.is_ascii_hexdigit())
-        })
-    };
-    cut_of(name, of).is_some() || rest.is_some_and(|rest| rest == "summary" || is_temporary(rest))
+    cut_of(name, of).is_some() || rest == Some("summary") || litter::is_temporary(name, of)
 }
 
 #[cfg(test)]

@@ -1,33 +1,10 @@
-//! Failures of files and broken rules of the log as the one error record.
+//! Failures of files as the one error record.
 
 use std::io::{self, ErrorKind};
 
-use annals_core::fault::{Class, Fact, Fault};
 use annals_sdk::types::{Error, ErrorCode};
 
 use crate::paths::EmptyId;
-
-/// The log's own rules, broken.
-pub fn of_log(fault: Fault) -> Error {
-    let code = match fault.class() {
-        Class::Invalid => ErrorCode::Invalid,
-        Class::Corrupt => ErrorCode::Corrupt,
-        Class::UnsupportedVersion => ErrorCode::UnsupportedVersion,
-        Class::SeqConflict => ErrorCode::SeqConflict,
-        Class::NotFound => ErrorCode::NotFound,
-        Class::AlreadyExists => ErrorCode::AlreadyExists,
-        Class::Limit => ErrorCode::Limit,
-        Class::ReadOnly => ErrorCode::ReadOnly,
-    };
-    let error = Error::new(code, fault.reason.label(), fault.message);
-    fault
-        .facts
-        .into_iter()
-        .fold(error, |error, (name, fact)| match fact {
-            Fact::Number(number) => error.fact(name, number),
-            Fact::Text(text) => error.fact(name, text),
-        })
-}
 
 /// An id without a name.
 pub fn of_empty_id(_: EmptyId) -> Error {
@@ -111,6 +88,7 @@ pub fn words_of(error: &io::Error) -> String {
         ErrorKind::StaleNetworkFileHandle => "stale file handle",
         ErrorKind::TimedOut => "timed out",
         ErrorKind::OutOfMemory => "out of memory",
+        ErrorKind::CrossesDevices => "another device",
         ErrorKind::Unsupported => "not supported",
         // made by the library, so it has words of its own and no number
         _ if error.raw_os_error().is_none() => return error.to_string(),
@@ -148,9 +126,28 @@ fn wasi_kind(number: i32) -> Option<ErrorKind> {
         69 => ErrorKind::ReadOnlyFilesystem,
         72 => ErrorKind::StaleNetworkFileHandle,
         73 => ErrorKind::TimedOut,
+        75 => ErrorKind::CrossesDevices,
         _ => return None,
     })
 }
+
+/// Whether a failed hard link says that the medium has none. Who may make a file in a directory may name it there too, so
+/// a missing permission says the same.
+pub fn is_without_links(error: &io::Error) -> bool {
+    // wasmtime knows no EXDEV and says that the medium is at fault; one that is meets the next operation as well
+    let is_unnamed = cfg!(target_os = "wasi") && error.raw_os_error() == Some(WASI_IO);
+    is_unnamed
+        || matches!(
+            kind_of(error),
+            ErrorKind::PermissionDenied
+                | ErrorKind::Unsupported
+                | ErrorKind::TooManyLinks
+                | ErrorKind::CrossesDevices
+        )
+}
+
+/// An input/output error, by WASI's numbers.
+const WASI_IO: i32 = 29;
 
 /// A failed read: no permission then says nothing about writing.
 pub fn of_reading(path: &str, error: &io::Error) -> Error {
@@ -194,7 +191,14 @@ mod tests {
             assert!(error.message.contains(words), "{}", error.message);
         }
         // input/output
-        assert_eq!(wasi_kind(29), None);
+        assert_eq!(wasi_kind(WASI_IO), None);
+        // not permitted, not supported, not there, too many, on another device
+        for number in [63, 58, 52, 34, 75] {
+            assert!(is_without_links(&wasi_kind(number).unwrap().into()));
+        }
+        for number in [69, 51, 20, 44] {
+            assert!(!is_without_links(&wasi_kind(number).unwrap().into()));
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! The few file operations that everything else is made of, as a trait: the seam where tests inject faults.
+//! The few file operations that everything else is made of, as a trait: the seam where tests inject faults and watch what
+//! a disk holds. Nothing goes past it.
 //!
 //! A symbolic link is never followed where it can be seen first: whoever may write into the root could otherwise make
 //! native code read or write outside it.
@@ -31,8 +32,8 @@ pub enum Mode {
     New,
 }
 
-/// The file operations of a medium.
-pub trait Files {
+/// The file operations of a medium. Each is one step: what a crash leaves lies between two of them.
+pub trait Fs {
     /// What stands at `path`; none when nothing does.
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>>;
     /// Opens a file.
@@ -59,19 +60,34 @@ pub trait Handle {
     fn bytes(&mut self) -> io::Result<u64>;
     /// Reads from `offset` until `into` is full or the file ends; says how much.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize>;
-    /// Writes all of `bytes`.
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()>;
+    /// Writes what it can of the start of `bytes`; says how much.
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize>;
     /// Cuts the file.
     fn set_bytes(&mut self, bytes: u64) -> io::Result<()>;
-    /// Makes content and length durable.
+    /// Makes content and length durable. A handle that failed to is of no use any more: what it wrote may be gone, and
+    /// its next sync says ok all the same.
     fn sync(&mut self) -> io::Result<()>;
+
+    /// Writes all of `bytes`.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let mut rest = bytes;
+        while !rest.is_empty() {
+            match self.write(rest) {
+                Ok(0) => return Err(ErrorKind::WriteZero.into()),
+                Ok(count) => rest = rest.get(count..).unwrap_or_default(),
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
 }
 
 /// The real medium.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Disk;
 
-impl Files for Disk {
+impl Fs for Disk {
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
         match fs::symlink_metadata(path) {
             Ok(found) => Ok(Some(kind_of(found.file_type()))),
@@ -150,8 +166,8 @@ impl Handle for File {
         Ok(filled)
     }
 
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.write_all(bytes)
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        Write::write(self, bytes)
     }
 
     fn set_bytes(&mut self, bytes: u64) -> io::Result<()> {

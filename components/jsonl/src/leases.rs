@@ -13,78 +13,49 @@
 use std::io::ErrorKind;
 
 use annals_sdk::Result;
-use annals_sdk::types::{Error, ErrorCode, Eviction, EvictionReason};
+use annals_sdk::types::{Error, ErrorCode};
 use serde_json::Value;
 
 use crate::fault;
-use crate::files::{Handle, Mode};
-use crate::lease::{HOLDER_BYTES_MAX, Lease, STATE_BYTES, checked_holder, directory_of, number_of};
+use crate::files::Mode;
+use crate::lease::{HOLDER_BYTES_MAX, Lease, STATE_BYTES, directory_of, number_of};
 use crate::lines;
-use crate::paths;
 use crate::root::Root;
 
 /// How often a lease is tried when others are quicker.
-const ATTEMPTS_MAX: usize = 32;
+pub(crate) const ATTEMPTS_MAX: usize = 32;
 
 /// A lease taken here.
 pub struct Held {
-    token: String,
-    renewals: u64,
+    pub(crate) token: String,
+    pub(crate) renewals: u64,
+    /// Whether the holder before was evicted: it may have left temporary files.
+    pub(crate) has_evicted: bool,
 }
 
 impl Root {
-    /// Takes the lease; one contender of a given state wins.
-    pub fn acquire(
-        &mut self,
-        id: Option<&str>,
-        holder: &str,
-        evict: Option<&Eviction>,
-    ) -> Result<String> {
-        let directory = directory_of(id)?;
-        let holder = checked_holder(holder)?;
-        for _ in 0..ATTEMPTS_MAX {
-            let present = self.present(&directory)?;
-            let evicted = |lease: &Lease| evict.filter(|evict| evict.token == lease.token());
-            let mut taken = Lease {
-                number: 1,
-                renewals: 0,
-                is_free: false,
-                is_fence_due: false,
-                holder: holder.clone(),
-            };
-            if let Some(lease) = &present {
-                let is_silent = match (lease.is_free, evicted(lease)) {
-                    (true, _) => false,
-                    (false, Some(eviction)) => eviction.why == EvictionReason::Silent,
-                    (false, None) => return Err(self.busy(id, "lease-held", Some(lease))),
-                };
-                taken.number = lease.number + 1;
-                taken.is_fence_due = is_silent || lease.is_fence_due;
-            }
-            if self.take(&directory, &taken, present.as_ref())? {
-                return self.settle(id, &directory, taken);
-            }
-        }
-        let message = format!("{} is being taken by others; try again", shown(id));
-        Err(Error::new(ErrorCode::Busy, "lease-contended", message))
-    }
-
     /// Shows that the holder is alive.
     pub fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
         let directory = directory_of(id)?;
         self.check_lease_in(&directory, id, token)?;
         let number = number_of(token).unwrap_or(0);
-        let renewals = match self.held.get(&directory) {
-            Some(held) => held.renewals.wrapping_add(1),
-            None => self
-                .lease(&directory, number)?
-                .map_or(0, |lease| lease.renewals)
-                .wrapping_add(1),
+        let (before, has_evicted) = match self.held.get(&directory) {
+            Some(held) => (held.renewals, held.has_evicted),
+            None => {
+                let lease = self.lease(&directory, number)?;
+                (lease.map_or(0, |lease| lease.renewals), false)
+            }
         };
-        self.write_state(&directory, number, &format!("{renewals:020}"))?;
+        let renewals = before.wrapping_add(1);
+        if let Err(error) = self.write_state(&directory, number, &format!("{renewals:020}")) {
+            // its file may be gone because the lease is
+            self.check_lease_in(&directory, id, token)?;
+            return Err(error);
+        }
         let held = Held {
             token: token.to_owned(),
             renewals,
+            has_evicted,
         };
         self.held.insert(directory, held);
         Ok(())
@@ -93,8 +64,16 @@ impl Root {
     /// Gives the lease back, if it is still this one. Of a session that was never stored nothing stays.
     pub fn release(&mut self, id: Option<&str>, token: &str) -> Result<()> {
         let directory = directory_of(id)?;
-        let is_held = self.holds(&directory, token)?;
-        self.held.remove(&directory);
+        let released = self.give_back(&directory, id, token);
+        if released.is_err() {
+            self.note_unused(&directory, token.to_owned());
+        }
+        released
+    }
+
+    fn give_back(&mut self, directory: &str, id: Option<&str>, token: &str) -> Result<()> {
+        let is_held = self.holds(directory, token)?;
+        self.held.remove(directory);
         if let Some(id) = id {
             self.forget_end(id);
             if is_held && self.find(id)?.is_none() {
@@ -102,13 +81,26 @@ impl Root {
             }
         }
         let number = number_of(token).unwrap_or(0);
-        match self.lease(&directory, number)? {
+        match self.lease(directory, number)? {
             Some(mut lease) if is_held => {
                 lease.is_free = true;
-                self.write_state(&directory, number, &lease.state())
+                // what is in doubt here is settled by whoever comes next
+                lease.is_fence_due |= id.is_some_and(|id| self.is_doubted(id));
+                let written = self.write_state(directory, number, &lease.state());
+                match self.holds(directory, token) {
+                    // taken meanwhile, and its file is gone
+                    Ok(false) => Ok(()),
+                    Ok(true) | Err(_) => written,
+                }
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// Whether the session's lease was taken from somebody who may have left temporary files.
+    pub(crate) fn has_evicted(&self, id: &str) -> bool {
+        let held = directory_of(Some(id)).map(|directory| self.held.get(&directory));
+        matches!(held, Ok(Some(held)) if held.has_evicted)
     }
 
     /// `busy` unless the token is the session's lease.
@@ -120,17 +112,21 @@ impl Root {
     /// Removes the lease of a session that is no more.
     pub(crate) fn remove_lease(&mut self, id: &str, token: &str) -> Result<()> {
         let directory = directory_of(Some(id))?;
-        self.held.remove(&directory);
-        let own = number_of(token).unwrap_or(0);
+        self.remove_numbers(&directory, number_of(token).unwrap_or(0))
+    }
+
+    /// Removes the leases of a directory up to one number, and the directory.
+    pub(crate) fn remove_numbers(&mut self, directory: &str, own: u64) -> Result<()> {
+        self.held.remove(directory);
         for number in self
-            .numbers(&directory)?
+            .numbers(directory)?
             .into_iter()
             .filter(|number| *number <= own)
         {
             self.remove(&format!("{directory}/{number}"))?;
         }
         // not empty when somebody came meanwhile, who then keeps it
-        let _ = self.files.remove_directory(&self.path(&directory));
+        let _ = self.files.remove_directory(&self.path(directory));
         Ok(())
     }
 
@@ -167,7 +163,7 @@ impl Root {
     }
 
     /// The lease with the highest number; none when the session never had one.
-    fn present(&self, directory: &str) -> Result<Option<Lease>> {
+    pub(crate) fn present(&self, directory: &str) -> Result<Option<Lease>> {
         for _ in 0..ATTEMPTS_MAX {
             let Some(highest) = self.numbers(directory)?.last().copied() else {
                 return Ok(None);
@@ -180,7 +176,7 @@ impl Root {
         Err(Error::new(ErrorCode::Busy, "lease-contended", message))
     }
 
-    fn numbers(&self, directory: &str) -> Result<Vec<u64>> {
+    pub(crate) fn numbers(&self, directory: &str) -> Result<Vec<u64>> {
         let names = self.names(directory)?;
         let mut numbers: Vec<u64> = names
             .iter()
@@ -192,7 +188,7 @@ impl Root {
         Ok(numbers)
     }
 
-    fn lease(&self, directory: &str, number: u64) -> Result<Option<Lease>> {
+    pub(crate) fn lease(&self, directory: &str, number: u64) -> Result<Option<Lease>> {
         let relative = format!("{directory}/{number}");
         let mut file = match self.files.open(&self.path(&relative), Mode::Read) {
             Ok(file) => file,
@@ -206,115 +202,14 @@ impl Root {
         Ok(Some(Lease::parse(number, &String::from_utf8_lossy(&bytes))))
     }
 
-    // Whether the lease is taken; not when somebody was quicker. It appears with its holder in it: after a crash between
-    // the two nobody could tell whose it is, and everybody would have to wait for its silence.
-    fn take(&self, directory: &str, taken: &Lease, previous: Option<&Lease>) -> Result<bool> {
-        let relative = format!("{directory}/{}", taken.number);
-        let writer = paths::hash_hex(taken.holder.as_bytes(), 16);
-        let temporary = format!("{relative}.{writer}.tmp");
-        let Some(mut file) = self.open_new_lease(directory, &temporary)? else {
-            // what an earlier try of this holder left would be in the way of the next one
-            self.discard(&temporary);
-            return Ok(false);
-        };
-        let text = format!("{}{}\n", taken.state(), taken.holder);
-        let written = file.write(text.as_bytes());
-        let made = written.and_then(|()| {
-            self.files
-                .link(&self.path(&temporary), &self.path(&relative))
-        });
-        self.discard(&temporary);
-        match made {
-            Ok(()) => {}
-            Err(error) if is_lost(error.kind()) => return Ok(false),
-            Err(error) => return Err(fault::of_files("write", &relative, &error)),
-        }
-        if self.is_successor(directory, taken, previous)? {
-            return Ok(true);
-        }
-        self.discard(&relative);
-        Ok(false)
-    }
-
-    // None when the name is taken already, or its directory is being removed.
-    fn open_new_lease(&self, directory: &str, relative: &str) -> Result<Option<Box<dyn Handle>>> {
-        let path = self.path(relative);
-        let opened = match self.files.open(&path, Mode::New) {
-            Err(error) if error.kind() == ErrorKind::NotFound => {
-                self.ensure_root()?;
-                self.make_directory(directory)?;
-                self.files.open(&path, Mode::New)
-            }
-            opened => opened,
-        };
-        match opened {
-            Ok(file) => Ok(Some(file)),
-            Err(error) if is_lost(error.kind()) => Ok(None),
-            Err(error) => Err(fault::of_files("write", relative, &error)),
-        }
-    }
-
-    // A slow contender makes a number that was there before and is gone: then what it built on is gone as well.
-    fn is_successor(
-        &self,
-        directory: &str,
-        taken: &Lease,
-        previous: Option<&Lease>,
-    ) -> Result<bool> {
-        match previous {
-            Some(previous) => Ok(self
-                .lease(directory, previous.number)?
-                .is_some_and(|now| now.is_same_as(previous))),
-            None => Ok(self.numbers(directory)? == [taken.number]),
-        }
-    }
-
-    // What the winner still has to do before the lease is of use.
-    fn settle(&mut self, id: Option<&str>, directory: &str, mut taken: Lease) -> Result<String> {
-        if let Some(id) = id {
-            self.forget_end(id);
-            if taken.is_fence_due {
-                if let Err(error) = self.fence(id) {
-                    // given back with its debt
-                    taken.is_free = true;
-                    self.write_state(directory, taken.number, &taken.state())?;
-                    return Err(error);
-                }
-                taken.is_fence_due = false;
-                self.write_state(directory, taken.number, &taken.state())?;
-            }
-        }
-        let mut passed: Vec<(u64, String)> = Vec::new();
-        for (name, _) in self.names(directory)? {
-            // temporary files of contenders that died go with the numbers they were for
-            let number = name.split('.').next().and_then(|text| text.parse().ok());
-            passed.extend(
-                number
-                    .filter(|number| *number < taken.number)
-                    .map(|number| (number, name)),
-            );
-        }
-        passed.sort_unstable();
-        for (_, name) in passed {
-            self.discard(&format!("{directory}/{name}"));
-        }
-        let token = taken.token();
-        let held = Held {
-            token: token.clone(),
-            renewals: taken.renewals,
-        };
-        self.held.insert(directory.to_owned(), held);
-        Ok(token)
-    }
-
-    fn write_state(&self, directory: &str, number: u64, state: &str) -> Result<()> {
+    pub(crate) fn write_state(&self, directory: &str, number: u64, state: &str) -> Result<()> {
         let relative = format!("{directory}/{number}");
         self.open_to_write(&relative, Mode::Overwrite)?
-            .write(state.as_bytes())
+            .write_all(state.as_bytes())
             .map_err(|error| fault::of_files("write", &relative, &error))
     }
 
-    fn busy(&self, id: Option<&str>, reason: &str, lease: Option<&Lease>) -> Error {
+    pub(crate) fn busy(&self, id: Option<&str>, reason: &str, lease: Option<&Lease>) -> Error {
         let thing = shown(id);
         let holder = lease.and_then(|lease| serde_json::from_str::<Value>(&lease.holder).ok());
         let message = match (reason, &holder) {
@@ -341,11 +236,7 @@ impl Root {
     }
 }
 
-fn is_lost(kind: ErrorKind) -> bool {
-    matches!(kind, ErrorKind::AlreadyExists | ErrorKind::NotFound)
-}
-
-fn shown(id: Option<&str>) -> String {
+pub(crate) fn shown(id: Option<&str>) -> String {
     id.map_or_else(|| "the root".to_owned(), |id| format!("session {id:?}"))
 }
 

@@ -16,11 +16,15 @@ mod lease;
 mod leases;
 mod lines;
 mod listing;
+mod litter;
 mod place;
+mod publish;
 mod read;
 mod root;
 mod settings;
 mod summary;
+mod taking;
+pub mod upkeep;
 mod write;
 
 use std::rc::Rc;
@@ -31,16 +35,16 @@ use annals_sdk::types::{
 };
 use annals_sdk::{Persistence, Result};
 
-use files::{Disk, Files, Kind};
+use files::{Disk, Fs, Kind};
 use root::Root;
 use settings::Settings;
 
 /// The longest record that can be stored, in bytes, its newline included.
-pub const RECORD_BYTES_MAX: u64 = 1 << 30;
+pub const RECORD_BYTES_MAX: u64 = annals_core::record::RECORD_BYTES_MAX;
 
 /// The backend. Before [`Persistence::configure`] every other call fails with `not-configured`.
 pub struct Jsonl {
-    files: Rc<dyn Files>,
+    files: Rc<dyn Fs>,
     root: Option<Root>,
 }
 
@@ -52,8 +56,24 @@ impl Default for Jsonl {
 
 impl Jsonl {
     /// The backend over other files than the real ones.
-    pub fn over(files: Rc<dyn Files>) -> Jsonl {
+    pub fn over(files: Rc<dyn Fs>) -> Jsonl {
         Jsonl { files, root: None }
+    }
+
+    /// What lies under the root besides logs, at most `count_max` finds; see `upkeep.wit`.
+    ///
+    /// # Errors
+    /// As reading.
+    pub fn inspect(&mut self, count_max: u32) -> Result<Vec<upkeep::Litter>> {
+        self.root()?.inspect(count_max)
+    }
+
+    /// Removes one of these finds.
+    ///
+    /// # Errors
+    /// `busy`: the lease is not that token any more; `invalid`: it is none that may be removed.
+    pub fn remove_litter(&mut self, place: &str, token: Option<&str>) -> Result<()> {
+        self.root()?.remove_litter(place, token)
     }
 
     fn root(&mut self) -> Result<&mut Root> {
@@ -64,7 +84,6 @@ impl Jsonl {
 impl Persistence for Jsonl {
     fn configure(&mut self, settings: &[(String, String)]) -> Result<BackendInfo> {
         let settings = Settings::parse(settings)?;
-        let info = info_of(&settings);
         let root = Root::new(Rc::clone(&self.files), settings);
         if root.kind("")? == Some(Kind::File) {
             let message = format!(
@@ -77,6 +96,7 @@ impl Persistence for Jsonl {
                 message,
             ));
         }
+        let info = info_of(&root);
         self.root = Some(root);
         Ok(info)
     }
@@ -135,7 +155,8 @@ impl Persistence for Jsonl {
     }
 }
 
-fn info_of(settings: &Settings) -> BackendInfo {
+fn info_of(root: &Root) -> BackendInfo {
+    let settings = &root.settings;
     BackendInfo {
         name: "jsonl".to_owned(),
         version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -144,7 +165,7 @@ fn info_of(settings: &Settings) -> BackendInfo {
         lease: LeaseScope::Session,
         record_bytes_max: RECORD_BYTES_MAX,
         notes: vec![
-            "a new log is written under a temporary name and published by a hard link".to_owned(),
+            root.links_note().to_owned(),
             settings.sync.note().to_owned(),
         ],
     }

@@ -12,7 +12,6 @@ use crate::files::{Handle, Kind, Mode};
 use crate::lines::{self, FirstLine, LastLine};
 use crate::paths::{self, LOG_SUFFIX};
 use crate::place::Place;
-use crate::read::header_out;
 use crate::root::Root;
 use crate::summary::{Stored, no_summary, summary_out};
 
@@ -135,6 +134,9 @@ impl Root {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
             Err(error) => View::damaged(fault::of_reading(&relative, &error).message),
         };
+        if view.is_empty && self.is_coming(place) == Ok(true) {
+            return None;
+        }
         let summary = match self.summary(place) {
             Ok(Stored::Members(members)) => summary_out(&members),
             Ok(Stored::Unreadable) | Err(_) => {
@@ -150,7 +152,7 @@ impl Root {
         };
         Some(SessionEntry {
             id,
-            header: view.header.map(header_out),
+            header: view.header.map(Into::into),
             summary,
             updated_at_ms: view.updated_at_ms,
             status: view.status,
@@ -184,11 +186,13 @@ struct View {
     updated_at_ms: Option<u64>,
     status: SessionStatus,
     note: Option<String>,
+    is_empty: bool,
 }
 
 impl View {
     fn damaged(note: String) -> View {
         View {
+            is_empty: false,
             header: None,
             updated_at_ms: None,
             status: SessionStatus::Damaged,
@@ -208,7 +212,12 @@ impl View {
 fn view_of(log: &mut dyn Handle, place: &Place) -> std::io::Result<View> {
     let (first, last) = lines::ends(log, TAIL_BYTES_MAX)?;
     let first = match first {
-        FirstLine::None => return Ok(View::damaged("the log is empty".to_owned())),
+        FirstLine::None => {
+            return Ok(View {
+                is_empty: true,
+                ..View::damaged("the log is empty".to_owned())
+            });
+        }
         FirstLine::Torn(_) => {
             return Ok(View::damaged("the header line has no end".to_owned()));
         }
@@ -222,6 +231,7 @@ fn view_of(log: &mut dyn Handle, place: &Place) -> std::io::Result<View> {
                 updated_at_ms: None,
                 status: SessionStatus::Ok,
                 note: None,
+                is_empty: false,
             };
             if !paths::is_name_of(&place.name, &header.id) {
                 view.note_damage(format!("the header names another session, {:?}", header.id));

@@ -66,6 +66,12 @@ pub fn bucket_utf16(cwd: Option<&[u16]>) -> String {
 
 /// The id that [`encode_id`] made `name` of; none for a shortened name, or one that no id has.
 pub fn decode_name(name: &str) -> Option<String> {
+    let id = decode(name)?;
+    (encode_id(&id).as_deref() == Ok(name)).then_some(id)
+}
+
+/// What a name says, whichever characters are escaped in it.
+pub(crate) fn decode(name: &str) -> Option<String> {
     let mut units: Vec<u16> = Vec::with_capacity(name.len());
     let mut rest = name.as_bytes().iter();
     while let Some(&byte) = rest.next() {
@@ -77,8 +83,7 @@ pub fn decode_name(name: &str) -> Option<String> {
             units.push(u16::from(byte));
         }
     }
-    let id = String::from_utf16(&units).ok()?;
-    (encode_id(&id).as_deref() == Ok(name)).then_some(id)
+    String::from_utf16(&units).ok()
 }
 
 /// Whether `name` is one that a log of session `id` may have.

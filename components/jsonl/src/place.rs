@@ -40,6 +40,7 @@ impl Root {
             paths::encode_id(id).map_err(fault::of_empty_id)?,
             paths::spare_name(id).map_err(fault::of_empty_id)?,
         ];
+        self.settle_removal(id)?;
         if let Some(place) = self.known_place(id).cloned() {
             if self.kind(&place.log())? == Some(Kind::File) {
                 return Ok(Some(place));
@@ -94,15 +95,20 @@ impl Root {
 
     /// Whether the log at `place`, which is named as a log of `id` would be, is rightly there for another id: where
     /// the filesystem folds case, `abc.jsonl` is found also when it was written as `Abc.jsonl`. A log that names
-    /// another id without a right to the name is damaged, and still the one that this id finds.
+    /// another id without a right to the name is damaged, and still the one that this id finds. One that is only coming
+    /// is nobody's yet.
     pub(crate) fn is_of_another(&self, place: &Place, id: &str) -> bool {
-        let Some(other) = self.header_of(place).map(|header| header.id) else {
-            return false;
-        };
+        match self.header_of(place) {
+            Some(header) => self.is_rightly_of(place, &header.id, id),
+            None => self.is_coming(place).unwrap_or(false),
+        }
+    }
+
+    fn is_rightly_of(&self, place: &Place, other: &str, id: &str) -> bool {
         if other == id {
             return false;
         }
-        [paths::encode_id(&other), paths::spare_name(&other)]
+        [paths::encode_id(other), paths::spare_name(other)]
             .into_iter()
             .flatten()
             .any(|name| {
@@ -115,7 +121,7 @@ impl Root {
             })
     }
 
-    fn header_of(&self, place: &Place) -> Option<Header> {
+    pub(crate) fn header_of(&self, place: &Place) -> Option<Header> {
         // opening a FIFO would wait for its other end
         if !matches!(self.kind(&place.log()), Ok(Some(Kind::File))) {
             return None;
@@ -128,6 +134,6 @@ impl Root {
     }
 }
 
-fn is_bucket(name: &str) -> bool {
+pub(crate) fn is_bucket(name: &str) -> bool {
     name == paths::NO_CWD || name.starts_with("cwd-")
 }

@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 
 use annals_core::header::Header;
 use annals_sdk::Result;
-use annals_sdk::types::{Error, ErrorCode, Page, SessionHeader};
+use annals_sdk::types::{Error, ErrorCode, Page};
 
 use crate::RECORD_BYTES_MAX;
 use crate::fault;
@@ -27,7 +27,8 @@ impl Root {
         };
         let failed = |error| fault::of_reading(&relative, &error);
         let end = log.bytes().map_err(failed)?;
-        let budget = u64::from(bytes_max).clamp(1, PAGE_BYTES_MAX);
+        // one byte more than there is shows the end, and a short log needs no long buffer
+        let budget = u64::from(bytes_max).clamp(1, PAGE_BYTES_MAX).min(end + 1);
         if cursor > 0 {
             return if cursor < end && is_line_start(log.as_mut(), cursor).map_err(failed)? {
                 Ok(page(
@@ -50,7 +51,7 @@ impl Root {
                     let at = line.len() as u64;
                     let records = read_records(log.as_mut(), at, budget, &relative)?;
                     return Ok(Page {
-                        header: Some(header_out(header)),
+                        header: Some(header.into()),
                         ..page(records, at, end)
                     });
                 }
@@ -158,20 +159,6 @@ fn raw_page(raw: Vec<u8>, at: u64, end: u64) -> Page {
         lines: String::new(),
         raw: Some(raw),
         next: (next < end).then_some(next),
-    }
-}
-
-/// The header as the interface has it.
-pub(crate) fn header_out(header: Header) -> SessionHeader {
-    SessionHeader {
-        version: header.version,
-        id: header.id,
-        created_at_ms: header.created_at_ms,
-        cwd: header.cwd,
-        parent_session: header.parent_session,
-        seed_length: header.seed_length,
-        delegation_depth: header.delegation_depth,
-        extra: header.extra,
     }
 }
 

@@ -2,16 +2,17 @@
 //!
 //! Nothing here is needed for correctness: places are looked at again before use, ends are compared with the length.
 
+use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasher, RandomState};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use annals_sdk::Result;
+use annals_sdk::types::Error;
 
 use crate::fault;
-use crate::files::{Files, Handle, Kind, Mode};
+use crate::files::{Fs, Handle, Kind, Mode};
 use crate::leases::Held;
 use crate::listing::Walk;
 use crate::place::Place;
@@ -22,12 +23,22 @@ const KNOWN_MAX: usize = 4096;
 
 /// A configured root.
 pub struct Root {
-    pub(crate) files: Rc<dyn Files>,
+    pub(crate) files: Rc<dyn Fs>,
     pub(crate) settings: Settings,
     /// Where sessions were seen, by id.
     known: HashMap<String, Known>,
     /// Leases taken here, by their name.
     pub(crate) held: HashMap<String, Held>,
+    /// Leases taken here that could not be given back, by their directory: tokens that nobody writes with.
+    unused: HashMap<String, Vec<String>>,
+    /// Whether a name was given by a hard link, or could not be, the last time.
+    pub(crate) has_links: Cell<Option<bool>>,
+    /// Directories above the root that hold names which are not durable yet, the root's own one first.
+    above: Vec<PathBuf>,
+    /// Buckets of sessions that were removed, but not for good yet, by their ids.
+    pub(crate) removed: HashMap<String, String>,
+    /// Sessions of whose log nobody knows what the medium has: what failed could not be taken back.
+    doubted: HashSet<String>,
     /// Buckets whose names are durable.
     pub(crate) settled: HashSet<String>,
     /// Where the last piece of a listing stopped.
@@ -51,12 +62,17 @@ pub struct End {
 
 impl Root {
     /// Nothing is looked at yet.
-    pub fn new(files: Rc<dyn Files>, settings: Settings) -> Root {
+    pub fn new(files: Rc<dyn Fs>, settings: Settings) -> Root {
         Root {
             files,
             settings,
             known: HashMap::new(),
             held: HashMap::new(),
+            unused: HashMap::new(),
+            has_links: Cell::new(None),
+            above: Vec::new(),
+            removed: HashMap::new(),
+            doubted: HashSet::new(),
             settled: HashSet::new(),
             walk: None,
         }
@@ -132,29 +148,54 @@ impl Root {
     }
 
     /// Makes the root where it is missing, with the directories above it that are missing too.
-    pub(crate) fn ensure_root(&self) -> Result<()> {
-        if self.kind("")?.is_some() {
-            return Ok(());
+    pub(crate) fn ensure_root(&mut self) -> Result<()> {
+        if self.kind("")?.is_none() {
+            self.note_above()?;
+            self.make_directory("")?;
         }
-        // each new name is durable when the directory that holds it is, up to the first that was there before
-        let mut above: Vec<&Path> = Vec::new();
+        self.settle_above()
+    }
+
+    // Each new name is durable when the directory that holds it is, up to the first that was there before.
+    fn note_above(&mut self) -> Result<()> {
         for directory in self.settings.root.ancestors().skip(1) {
             let is_here = directory == Path::new("");
-            above.push(if is_here { Path::new(".") } else { directory });
-            if is_here || !matches!(self.files.kind(directory), Ok(None)) {
+            let holding = if is_here { Path::new(".") } else { directory };
+            if !self.above.iter().any(|noted| noted == holding) {
+                self.above.push(holding.to_owned());
+            }
+            let kind = self.files.kind(holding);
+            if kind.map_err(|error| of_above(&error))?.is_some() {
                 break;
             }
         }
-        self.make_directory("")?;
-        match self.settings.sync {
-            Sync::Always => above.into_iter().try_for_each(|directory| {
-                self.files.sync_directory(directory).map_err(|error| {
-                    let above = "the directories above";
-                    fault::of_files(&format!("sync {above}"), "", &error)
-                })
-            }),
-            Sync::Flush | Sync::Never => Ok(()),
+        Ok(())
+    }
+
+    /// Makes the names above the root durable that somebody else may have made and not made so.
+    pub(crate) fn settle_foreign_above(&self) {
+        if self.settings.sync != Sync::Always {
+            return;
         }
+        for directory in self.settings.root.ancestors().skip(1) {
+            // where that is not ours to do, nor was it ours to make
+            let _ = self.files.sync_directory(directory);
+        }
+    }
+
+    /// Makes the names above the root durable that were made here.
+    pub(crate) fn settle_above(&mut self) -> Result<()> {
+        if self.settings.sync != Sync::Always {
+            self.above.clear();
+            return Ok(());
+        }
+        while let Some(directory) = self.above.last() {
+            self.files
+                .sync_directory(directory)
+                .map_err(|error| of_above(&error))?;
+            self.above.pop();
+        }
+        Ok(())
     }
 
     pub(crate) fn make_directory(&self, relative: &str) -> Result<()> {
@@ -190,13 +231,44 @@ impl Root {
         self.known.remove(id);
     }
 
-    /// A file name that nobody else makes, for content that gets its real name when it is whole.
-    pub(crate) fn temporary(&self, place: &Place) -> String {
-        format!(
-            "{}/{}.{:016x}.tmp",
-            place.bucket,
-            place.name,
-            RandomState::new().hash_one(0u8)
-        )
+    /// A lease is there, or may be, that nobody writes with.
+    pub(crate) fn note_unused(&mut self, directory: &str, token: String) {
+        let tokens = self.unused.entry(directory.to_owned()).or_default();
+        tokens.push(token);
     }
+
+    pub(crate) fn is_unused(&self, directory: &str, token: &str) -> bool {
+        let tokens = self.unused.get(directory);
+        tokens.is_some_and(|tokens| tokens.iter().any(|unused| unused == token))
+    }
+
+    /// The lease is taken here, and none of its past is of use any more.
+    pub(crate) fn forget_unused(&mut self, directory: &str) {
+        self.unused.remove(directory);
+    }
+
+    /// Nobody knows what the medium has of a session's log, or whether it has its name.
+    pub(crate) fn doubt(&mut self, id: &str) {
+        self.doubted.insert(id.to_owned());
+    }
+
+    /// Whether that is not settled yet.
+    pub(crate) fn is_doubted(&self, id: &str) -> bool {
+        self.doubted.contains(id)
+    }
+
+    /// Before anything is said of a log that is in doubt, a synced copy takes its place: no later sync of the old file
+    /// would say the truth.
+    pub(crate) fn settle_doubt(&mut self, id: &str, token: &str) -> Result<()> {
+        if self.doubted.contains(id) {
+            self.check_lease(id, token)?;
+            self.fence(id)?;
+            self.doubted.remove(id);
+        }
+        Ok(())
+    }
+}
+
+fn of_above(error: &io::Error) -> Error {
+    fault::of_files("sync the directories above", "", error)
 }

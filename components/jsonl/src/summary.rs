@@ -56,21 +56,22 @@ impl Root {
                 SUMMARY_BYTES_MAX,
             ));
         }
-        let temporary = self.temporary(&place);
+        let temporary = self.summary_temporary(&place);
         let replaced = self.replace(&temporary, &place, &text);
         if replaced.is_err() {
             self.discard(&temporary);
-            // a delete takes temporary files along
-            if self.kind(&place.log()) == Ok(None) {
-                return Err(Error::not_found(id));
-            }
+        }
+        // a delete takes temporary files along, and may not have seen a summary that came after it
+        if self.kind(&place.log())?.is_none() {
+            self.discard(&place.summary());
+            return Err(Error::not_found(id));
         }
         replaced
     }
 
     fn replace(&self, temporary: &str, place: &Place, text: &str) -> Result<()> {
         let mut file = self.open_to_write(temporary, Mode::New)?;
-        file.write(text.as_bytes())
+        file.write_all(text.as_bytes())
             .map_err(|error| fault::of_files("write", temporary, &error))?;
         self.sync(file.as_mut(), temporary)?;
         let summary = place.summary();

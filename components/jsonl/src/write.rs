@@ -1,7 +1,5 @@
 //! Storing: a new log appears whole or not at all, a batch is at the end whole or not at all.
 
-use std::io::ErrorKind;
-
 use annals_core::fault::Fault;
 use annals_core::header::Header;
 use annals_core::record::{Record, read_record};
@@ -25,8 +23,8 @@ const ONE_WRITE_BYTES: usize = 1 << 20;
 impl Root {
     /// Stores header and first batch as a new log.
     pub fn create(&mut self, header: &SessionHeader, token: &str, first: &Batch) -> Result<()> {
-        let header = header_of(header);
-        header.check().map_err(fault::of_log)?;
+        let header = Header::from(header.clone());
+        header.check()?;
         let id = header.id.as_str();
         let name = paths::encode_id(id).map_err(fault::of_empty_id)?;
         let line = format!("{}\n", header.line());
@@ -41,22 +39,27 @@ impl Root {
         }
         check_batch(id, first, 0, RECORD_BYTES_MAX)?;
         self.check_lease(id, token)?;
+        self.settle_doubt(id, token)?;
         if self.find(id)?.is_some() {
             return Err(Error::already_exists(id));
         }
         let bucket = paths::bucket(header.cwd.as_deref());
         self.ensure_bucket(&bucket)?;
         let place = Place { bucket, name };
+        if self.has_evicted(id) {
+            self.sweep(&place)?;
+        }
         let temporary = self.temporary(&place);
         let published = self
             .write_new(&temporary, &line, &first.lines)
             .and_then(|bytes| {
                 self.check_lease(id, token)?;
-                Ok((self.publish(&temporary, place, id)?, bytes))
+                Ok((self.publish_log(&temporary, place, id, token)?, bytes))
             });
         self.discard(&temporary);
         let (place, bytes) = published?;
         if let Err(error) = self.settle_names(&place) {
+            self.doubt(id);
             // neither header nor batch: the name may or may not survive, so it must go, unless another writer has it now
             self.check_lease(id, token)?;
             self.discard(&place.log());
@@ -76,6 +79,7 @@ impl Root {
 
     /// Stores a batch at the end of a log.
     pub fn append(&mut self, id: &str, token: &str, events: &Batch) -> Result<()> {
+        self.settle_doubt(id, token)?;
         // the log first, then the token: who takes over meanwhile puts another file in this one's place
         let (place, mut log) = self.open_to_append(id)?;
         let relative = place.log();
@@ -95,8 +99,9 @@ impl Root {
             if let Err(error) =
                 self.write_end(log.as_mut(), &relative, events.lines.as_bytes(), bytes)
             {
-                self.check_lease(id, token)?;
-                return Err(self.roll_back(log.as_mut(), &relative, before, &events.lines, error));
+                // what failed once is not trusted again
+                drop(log);
+                return Err(self.roll_back(id, token, &relative, before, &events.lines, error));
             }
             self.check_lease(id, token)?;
         }
@@ -147,33 +152,20 @@ impl Root {
             [header, lines]
         };
         for piece in pieces.into_iter().filter(|piece| !piece.is_empty()) {
-            file.write(piece.as_bytes())
+            file.write_all(piece.as_bytes())
                 .map_err(|error| fault::of_writing(relative, piece.len(), &error))?;
         }
         self.sync(file.as_mut(), relative)?;
         Ok((header.len() + lines.len()) as u64)
     }
 
-    // A hard link fails where the name is taken; a rename would replace what has it.
-    fn publish(&self, temporary: &str, mut place: Place, id: &str) -> Result<Place> {
-        let spare = paths::spare_name(id).map_err(fault::of_empty_id)?;
-        loop {
-            let log = place.log();
-            match self.files.link(&self.path(temporary), &self.path(&log)) {
-                Ok(()) => return Ok(place),
-                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(unpublished(&log, &error)),
-            }
-            if place.name == spare || !self.is_of_another(&place, id) {
-                return Err(Error::already_exists(id).fact("path", log));
-            }
-            // the filesystem folds case, and the name is that of another id
-            place.name.clone_from(&spare);
+    /// Makes a log's name durable, and those of the directories that it is in. A bucket that is there already may be new
+    /// all the same: whoever made it may not have synced the root yet.
+    pub(crate) fn settle_names(&mut self, place: &Place) -> Result<()> {
+        self.settle_above()?;
+        if self.settled.is_empty() {
+            self.settle_foreign_above();
         }
-    }
-
-    // A bucket that is there already may be new all the same: whoever made it may not have synced the root yet.
-    fn settle_names(&mut self, place: &Place) -> Result<()> {
         self.sync_directory(&place.bucket)?;
         if self.settled.contains(&place.bucket) {
             return Ok(());
@@ -193,7 +185,7 @@ impl Root {
         end: u64,
     ) -> Result<()> {
         let failed = |error| fault::of_writing(relative, batch.len(), &error);
-        log.write(batch).map_err(failed)?;
+        log.write_all(batch).map_err(failed)?;
         let bytes = log.bytes().map_err(failed)?;
         if bytes != end {
             let message = format!("{relative:?} has {bytes} bytes where {end} are due");
@@ -202,27 +194,40 @@ impl Root {
         self.sync(log, relative)
     }
 
-    // After a failed write or sync the kernel may show what the medium does not have: the batch must go. Bytes that are
-    // not of the batch are somebody else's: then nothing goes, and the next append looks at what is there.
+    // After a failed write or sync the kernel may show what the medium does not have: the batch must go, through a handle
+    // that did not fail. Bytes that are not of the batch are somebody else's: then nothing goes, and the next append
+    // looks at what is there.
     fn roll_back(
-        &self,
-        log: &mut dyn Handle,
+        &mut self,
+        id: &str,
+        token: &str,
         relative: &str,
         before: u64,
         batch: &str,
         error: Error,
     ) -> Error {
-        let also = match self.ends_with_part_of(relative, before, batch.as_bytes()) {
-            Ok(true) => match log.set_bytes(before).and_then(|()| log.sync()) {
+        // opened first, as to append: the log of whoever takes over meanwhile is another file
+        let opened = self.open_to_write(relative, Mode::Overwrite);
+        if let Err(busy) = self.check_lease(id, token) {
+            return busy;
+        }
+        let is_ours = self.ends_with_part_of(relative, before, batch.as_bytes());
+        let also = match (opened, is_ours) {
+            (Ok(mut log), Ok(true)) => match log.set_bytes(before).and_then(|()| log.sync()) {
                 Ok(()) => return error,
                 Err(also) => format!(
                     "taking the batch back failed too: {}",
                     fault::words_of(&also)
                 ),
             },
-            Ok(false) => "the batch was not taken back, others write into the log".to_owned(),
-            Err(also) => format!("the batch was not taken back: {}", also.message),
+            (Ok(_), Ok(false)) => {
+                "the batch was not taken back, others write into the log".to_owned()
+            }
+            (Err(also), _) | (_, Err(also)) => {
+                format!("the batch was not taken back: {}", also.message)
+            }
         };
+        self.doubt(id);
         Error {
             message: format!("{}; {also}", error.message),
             ..error
@@ -241,7 +246,9 @@ impl Root {
         for piece in part.chunks(ONE_WRITE_BYTES) {
             found.clear();
             lines::read_more(log.as_mut(), at, piece.len(), &mut found).map_err(failed)?;
-            if found != piece {
+            // zeros stand for what the kernel has lost
+            let mut pairs = found.iter().zip(piece);
+            if found.len() != piece.len() || !pairs.all(|(is, due)| is == due || *is == 0) {
                 return Ok(false);
             }
             at += piece.len() as u64;
@@ -272,7 +279,7 @@ impl Root {
                     damaged("log-corrupt-unparsable", "ends in a line that is no UTF-8")
                 })?;
                 if start == 0 {
-                    Header::parse_line(text).map_err(fault::of_log)?;
+                    Header::parse_line(text)?;
                     return Ok(End { bytes, next_seq: 0 });
                 }
                 let record = read_record(text).map_err(|_| {
@@ -284,20 +291,6 @@ impl Root {
                 })
             }
         }
-    }
-}
-
-/// The header as the log writes it.
-fn header_of(header: &SessionHeader) -> Header {
-    Header {
-        version: header.version,
-        id: header.id.clone(),
-        created_at_ms: header.created_at_ms,
-        cwd: header.cwd.clone(),
-        parent_session: header.parent_session.clone(),
-        seed_length: header.seed_length,
-        delegation_depth: header.delegation_depth,
-        extra: header.extra.clone(),
     }
 }
 
@@ -355,19 +348,6 @@ fn read_end(line: Option<&str>) -> std::result::Result<(u64, u64), Fault> {
         first_seq, count, ..
     } = read_record(line.unwrap_or_default())?;
     Ok((first_seq, first_seq + count))
-}
-
-fn unpublished(log: &str, error: &std::io::Error) -> Error {
-    match error.kind() {
-        ErrorKind::PermissionDenied | ErrorKind::Unsupported => {
-            let message = format!(
-                "cannot publish {log:?} by a hard link: {}; put the root on a filesystem that has them",
-                fault::words_of(error)
-            );
-            Error::new(ErrorCode::Other, "hard-links-unsupported", message).fact("path", log)
-        }
-        _ => fault::of_files("publish", log, error),
-    }
 }
 
 #[cfg(test)]

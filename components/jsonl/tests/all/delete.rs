@@ -18,6 +18,7 @@ fn everything_of_the_session_goes_and_nothing_else() {
     stand.backend.update("s.60", &title).unwrap();
     stand.backend.truncate("s", &token, 1).unwrap();
     stand.write("_no-cwd/s.0123456789abcdef.tmp", "left over");
+    stand.write("_no-cwd/s.0123456789abcdef.summary.tmp", "left over");
     stand.write("_no-cwd/s.60.61.torn", "of the other one");
     refused(
         stand.backend.delete("s", "9.x"),

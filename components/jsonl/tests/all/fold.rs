@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use annals_jsonl::files::{Disk, Files, Handle, Kind, Mode};
+use annals_jsonl::files::{Disk, Fs, Handle, Kind, Mode};
 use annals_sdk::Persistence;
 use annals_sdk::types::ErrorCode;
 
@@ -33,7 +33,7 @@ impl Folding {
     }
 }
 
-impl Files for Folding {
+impl Fs for Folding {
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
         Disk.kind(&self.real(path))
     }
@@ -68,7 +68,7 @@ impl Files for Folding {
 fn ids_that_differ_in_case_never_share_a_file() {
     for is_folding in [true, false] {
         let root = tempfile::tempdir().unwrap();
-        let files: Rc<dyn Files> = match is_folding {
+        let files: Rc<dyn Fs> = match is_folding {
             true => Rc::new(Folding {
                 root: root.path().to_owned(),
             }),

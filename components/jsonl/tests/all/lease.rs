@@ -290,3 +290,39 @@ fn numbers_at_the_end_of_all_numbers_are_no_trap() {
     stand.write("_leases/s.lease/1", format!("{}{rest}", u64::MAX));
     other.renew(Some("s"), &token).unwrap();
 }
+
+// What a killed writer had half written stayed for ever, one file for each kill.
+#[test]
+fn who_takes_over_from_the_dead_clears_up_after_them() {
+    let mut stand = Stand::new();
+    let first = stand.stored("s", 1);
+    let mine = "_no-cwd/s.0123456789abcdef.tmp";
+    let of_another = "_no-cwd/s.60.0123456789abcdef.tmp";
+    let in_use = "_no-cwd/s.0123456789abcdef.summary.tmp";
+    for litter in [mine, of_another, in_use] {
+        stand.write(litter, "half");
+    }
+    let gone = evict(&first, EvictionReason::Gone);
+    let mut other = stand.other();
+    let second = other.acquire(Some("s"), OTHER, gone.as_ref()).unwrap();
+    assert_eq!(stand.files(), [in_use, of_another, "_no-cwd/s.jsonl"]);
+
+    // one that was given back was no death
+    other.release(Some("s"), &second).unwrap();
+    stand.write(mine, "half");
+    stand.acquire("s");
+    assert!(stand.path(mine).exists());
+}
+
+// The same before anything was stored: the next one to store the session clears up.
+#[test]
+fn who_stores_what_the_dead_did_not_clears_up_after_them() {
+    let mut stand = Stand::new();
+    let first = stand.acquire("s");
+    stand.write("_no-cwd/s.0123456789abcdef.tmp", "half");
+    let gone = evict(&first, EvictionReason::Gone);
+    let mut other = stand.other();
+    let second = other.acquire(Some("s"), OTHER, gone.as_ref()).unwrap();
+    other.create(&header("s"), &second, &batch(0, 1)).unwrap();
+    assert_eq!(stand.files(), ["_no-cwd/s.jsonl"]);
+}

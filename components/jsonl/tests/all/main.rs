@@ -17,3 +17,4 @@ mod paths;
 mod settings;
 mod summary;
 mod support;
+mod upkeep;

@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-use annals_jsonl::files::{Disk, Files, Handle, Kind, Mode};
+use annals_jsonl::files::{Disk, Fs, Handle, Kind, Mode};
 use annals_sdk::Persistence;
 use annals_sdk::types::{ErrorCode, SessionStatus, SessionSummary};
 
@@ -23,7 +23,7 @@ struct WatchedHandle {
     hook: Hook,
 }
 
-impl Files for Watched {
+impl Fs for Watched {
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
         (self.0)("kind", path)?;
         Disk.kind(path)
@@ -70,7 +70,7 @@ impl Handle for WatchedHandle {
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<usize> {
         self.inner.read_at(offset, into)
     }
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         (self.hook)("write", &self.path)?;
         self.inner.write(bytes)
     }
@@ -89,7 +89,7 @@ fn is_log(path: &Path) -> bool {
 
 fn add_foreign(path: &Path) {
     let mut log = fs::OpenOptions::new().append(true).open(path).unwrap();
-    log.write_all(b"{\"foreign\":1}\n").unwrap();
+    Handle::write_all(&mut log, b"{\"foreign\":1}\n").unwrap();
 }
 
 // Another program wrote into the log while an append failed, and taking the batch back took its line along.
@@ -216,6 +216,27 @@ fn every_new_directory_above_the_root_is_durable() {
     }
 }
 
+// The root was made, and making its name durable failed: the next try found the root there and said ok.
+#[test]
+fn a_new_root_is_not_used_before_its_name_is_durable() {
+    let outer = tempfile::tempdir().unwrap();
+    let above = outer.path().to_owned();
+    let left = std::cell::Cell::new(2);
+    let hook: Hook = Rc::new(move |operation, path| {
+        if operation == "sync directory" && path == above && left.get() > 0 {
+            left.set(left.get() - 1);
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    });
+    let mut backend = backend(&outer.path().join("root"), Rc::new(Watched(hook)), &[]);
+    for _ in 0..2 {
+        let acquired = backend.acquire(Some("s"), "{}", None);
+        refused(acquired, ErrorCode::Unavailable, "io-unavailable");
+    }
+    backend.acquire(Some("s"), "{}", None).unwrap();
+}
+
 #[test]
 fn a_bucket_made_again_is_durable_again() {
     let root = tempfile::tempdir().unwrap();
@@ -294,24 +315,29 @@ fn a_bucket_that_cannot_be_read_hides_its_own_sessions_only() {
 // Deleted by another process in between, the session was told to have a summary that cannot be replaced.
 #[test]
 fn an_update_of_a_session_that_goes_meanwhile_finds_none() {
-    let mut stand = Stand::new();
-    stand.stored("s", 1);
-    let log = stand.path("_no-cwd/s.jsonl");
-    let hook: Hook = Rc::new(move |operation, _| {
-        if operation == "rename" {
-            fs::remove_file(&log)?;
-            return Err(io::ErrorKind::NotFound.into());
-        }
-        Ok(())
-    });
-    let mut meddled = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
-    let summary = SessionSummary {
-        title: Some("T".to_owned()),
-        first_prompt: None,
-    };
-    let updated = meddled.update("s", &summary);
-    refused(updated, ErrorCode::NotFound, "session-not-found");
-    assert!(stand.files().is_empty(), "{:?}", stand.files());
+    // the delete saw the temporary file, or was over before it was made
+    for has_seen in [true, false] {
+        let mut stand = Stand::new();
+        stand.stored("s", 1);
+        let log = stand.path("_no-cwd/s.jsonl");
+        let hook: Hook = Rc::new(move |operation, _| {
+            if operation == "rename" {
+                fs::remove_file(&log)?;
+                if has_seen {
+                    return Err(io::ErrorKind::NotFound.into());
+                }
+            }
+            Ok(())
+        });
+        let mut meddled = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+        let summary = SessionSummary {
+            title: Some("T".to_owned()),
+            first_prompt: None,
+        };
+        let updated = meddled.update("s", &summary);
+        refused(updated, ErrorCode::NotFound, "session-not-found");
+        assert!(stand.files().is_empty(), "{:?}", stand.files());
+    }
 }
 
 // The log was gone, a sync or the lease's removal failed, and people read that nothing had been deleted.

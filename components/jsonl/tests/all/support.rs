@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 use annals_jsonl::Jsonl;
-use annals_jsonl::files::{Disk, Files, Handle, Kind, Mode};
+use annals_jsonl::files::{Disk, Fs, Handle, Kind, Mode};
 use annals_sdk::types::{Batch, Error, ErrorCode, Page, SessionHeader};
 use annals_sdk::{Persistence, Result};
 use tempfile::TempDir;
@@ -24,7 +24,7 @@ impl Stand {
         Stand::over(tempfile::tempdir().unwrap(), Rc::new(Disk))
     }
 
-    pub fn over(root: TempDir, files: Rc<dyn Files>) -> Stand {
+    pub fn over(root: TempDir, files: Rc<dyn Fs>) -> Stand {
         let backend = backend(root.path(), files, &[]);
         Stand { root, backend }
     }
@@ -83,7 +83,7 @@ impl Stand {
     }
 }
 
-pub fn backend(root: &Path, files: Rc<dyn Files>, more: &[(&str, &str)]) -> Jsonl {
+pub fn backend(root: &Path, files: Rc<dyn Fs>, more: &[(&str, &str)]) -> Jsonl {
     let mut settings = vec![("root".to_owned(), root.to_str().unwrap().to_owned())];
     settings.extend(
         more.iter()
@@ -206,7 +206,7 @@ fn count_change(changes: &Cell<u64>, at: u64, fate: Fate) -> io::Result<()> {
     }
 }
 
-impl Files for Faulty {
+impl Fs for Faulty {
     fn kind(&self, path: &Path) -> io::Result<Option<Kind>> {
         Disk.kind(path)
     }
@@ -274,11 +274,11 @@ impl Handle for FaultyHandle {
         self.bytes_read.set(self.bytes_read.get() + read as u64);
         Ok(read)
     }
-    fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let is_torn = self.changes.get() == self.at;
         if let Err(error) = self.change() {
             if is_torn && self.fate != Fate::Die {
-                self.inner.write(&bytes[..bytes.len() / 2])?;
+                self.inner.write_all(&bytes[..bytes.len() / 2])?;
             }
             return Err(error);
         }

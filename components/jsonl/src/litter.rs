@@ -1,0 +1,115 @@
+//! Temporary files: content that gets its real name when it is whole. A writer that dies leaves its own behind.
+//!
+//! `<name>.<16 hex digits>.tmp` is made under the session's lease, so whoever takes that from a writer which is gone knows
+//! that nobody needs it any more. `<name>.<16 hex digits>.summary.tmp` is made without a lease, so it may be in use: it
+//! goes with the session.
+
+use std::hash::{BuildHasher, RandomState};
+
+use annals_sdk::Result;
+
+use crate::files::Kind;
+use crate::place::Place;
+use crate::root::Root;
+
+const SUFFIX: &str = ".tmp";
+const SUMMARY_SUFFIX: &str = ".summary.tmp";
+const COMING_SUFFIX: &str = ".new";
+const HEX_DIGITS: usize = 16;
+
+impl Root {
+    /// A file name that nobody else makes, for what is written under the lease.
+    pub(crate) fn temporary(&self, place: &Place) -> String {
+        unique(place, SUFFIX)
+    }
+
+    /// The same for a summary.
+    pub(crate) fn summary_temporary(&self, place: &Place) -> String {
+        unique(place, SUMMARY_SUFFIX)
+    }
+
+    /// Removes what a writer left that lost the session's lease; the lease is ours.
+    pub(crate) fn sweep(&self, place: &Place) -> Result<()> {
+        for (name, kind) in self.names(&place.bucket)? {
+            if kind == Kind::File && is_of(&name, &place.name, SUFFIX) {
+                self.discard(&format!("{}/{name}", place.bucket));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn unique(place: &Place, suffix: &str) -> String {
+    let random = RandomState::new().hash_one(0u8);
+    format!("{}/{}.{random:016x}{suffix}", place.bucket, place.name)
+}
+
+/// What a whole log is called before it is renamed, where there are no hard links: see `publish.rs`.
+pub(crate) fn coming(place: &Place) -> String {
+    unique(place, COMING_SUFFIX)
+}
+
+/// Whether file `name` is such a one of the log `of`.
+pub(crate) fn is_coming(name: &str, of: &str) -> bool {
+    is_of(name, of, COMING_SUFFIX)
+}
+
+/// Whether file `name` is a temporary one of the log `of`.
+pub(crate) fn is_temporary(name: &str, of: &str) -> bool {
+    [SUFFIX, SUMMARY_SUFFIX, COMING_SUFFIX]
+        .iter()
+        .any(|suffix| is_of(name, of, suffix))
+}
+
+/// The name of the log that the temporary file `name` is one of; none where it is none.
+pub(crate) fn log_of(name: &str) -> Option<&str> {
+    [SUFFIX, SUMMARY_SUFFIX, COMING_SUFFIX]
+        .iter()
+        .find_map(|suffix| {
+            let (log, middle) = name.strip_suffix(suffix)?.rsplit_once('.')?;
+            is_middle(middle).then_some(log)
+        })
+}
+
+fn is_of(name: &str, of: &str, suffix: &str) -> bool {
+    name.strip_prefix(of)
+        .and_then(|rest| rest.strip_prefix('.'))
+        .and_then(|rest| rest.strip_suffix(suffix))
+        .is_some_and(is_middle)
+}
+
+fn is_middle(middle: &str) -> bool {
+    middle.len() == HEX_DIGITS && middle.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_temporary_file_of_one_session_is_never_one_of_another() {
+        let hex = "0123456789abcdef";
+        for ids in [
+            ["a", "a.b"],
+            ["a", "a.summary"],
+            ["a", "a.0123456789abcdef"],
+        ] {
+            let places = ids.map(|name| Place {
+                bucket: "b".to_owned(),
+                name: name.to_owned(),
+            });
+            for place in &places {
+                for suffix in [SUFFIX, SUMMARY_SUFFIX, COMING_SUFFIX] {
+                    let name = unique(place, suffix);
+                    let name = name.strip_prefix("b/").unwrap();
+                    let owners = ids.iter().filter(|id| is_temporary(name, id));
+                    assert_eq!(owners.collect::<Vec<_>>(), [&place.name], "{name}");
+                    assert_eq!(log_of(name), Some(place.name.as_str()));
+                }
+            }
+        }
+        assert!(is_temporary(&format!("a.{hex}.tmp"), "a"));
+        assert!(!is_temporary(&format!("a.{hex}0.tmp"), "a"));
+        assert!(!is_temporary("a.jsonl", "a"));
+    }
+}
