@@ -9,11 +9,7 @@ use std::{env, fs};
 const BACKENDS: [&str; 2] = ["jsonl", "memory"];
 
 fn main() {
-    println!("cargo::rerun-if-env-changed=ANNALS_BUNDLE");
-    let bundle = env::var_os("ANNALS_BUNDLE").map_or_else(
-        || Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/annals/bundle"),
-        PathBuf::from,
-    );
+    let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/annals/bundle");
     // A path that does not exist would make the script run at every build; an empty directory is seen to fill.
     if let Err(error) = fs::create_dir_all(&bundle) {
         println!("cargo::error={} cannot be made: {error}", bundle.display());
@@ -23,7 +19,7 @@ fn main() {
     let out = env::var_os("OUT_DIR").map(PathBuf::from);
     if let Some(out) = out {
         let text = generate(&bundle).unwrap_or_else(|| {
-            "static STORE: Option<BundledStore> = None;\nstatic BACKENDS: &[Bundled] = &[];\n"
+            "pub(super) static STORE: Option<BundledStore> = None;\npub(super) static BACKENDS: &[Bundled] = &[];\n"
                 .to_owned()
         });
         if let Err(error) = fs::write(out.join("bundle.rs"), text) {
@@ -40,16 +36,15 @@ fn generate(bundle: &Path) -> Option<String> {
             .then(|| format!("include_bytes!({:?})", path.display().to_string()))
     };
     let code = |name: &str| {
-        Some(format!(
-            "Precompiled::embedded({})",
-            file(&format!("{name}.cwasm"))?
-        ))
+        let code = file(&format!("{name}.cwasm"))?;
+        // SAFETY of what is generated: annals-bundle writes these files, out of `Engine::precompile_component`.
+        Some(format!("unsafe {{ Precompiled::embedded({code}) }}"))
     };
 
     let mut text = String::new();
     let (wasm, alone) = (file("store.wasm")?, code("store")?);
-    writeln!(text, "static STORE: Option<BundledStore> = Some(BundledStore {{ wasm: {wasm}, alone: {alone} }});").ok()?;
-    writeln!(text, "static BACKENDS: &[Bundled] = &[").ok()?;
+    writeln!(text, "pub(super) static STORE: Option<BundledStore> = Some(BundledStore {{ wasm: {wasm}, alone: {alone} }});").ok()?;
+    writeln!(text, "pub(super) static BACKENDS: &[Bundled] = &[").ok()?;
     for name in BACKENDS {
         let wasm = file(&format!("{name}.wasm"))?;
         let alone = code(name)?;

@@ -1,16 +1,18 @@
 //! The one thread that runs the components of an [`Annals`](crate::Annals).
 //!
 //! Callers send it closures and wait. Between calls, and about once a second at the latest, it renews the leases of
-//! open sessions.
+//! open sessions. When a closure panics, whoever sent it is told so, and so is everybody after that: the thread ends.
 
 use std::ops::ControlFlow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender, TryRecvError};
+use std::sync::{Arc, OnceLock};
 use std::thread::{self, JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
 
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, words_of_panic};
 use crate::link::Linked;
-use crate::records::{BackendInfo, ErrorCode};
+use crate::records::ErrorCode;
 
 /// How often the leases of open sessions are renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
@@ -28,19 +30,19 @@ pub(crate) struct Actor {
     jobs: Option<Sender<Job>>,
     thread: Option<JoinHandle<()>>,
     thread_id: ThreadId,
+    /// Why the thread ended, when nobody asked it to.
+    fate: Arc<OnceLock<Error>>,
 }
 
 impl Actor {
     /// Links the components on the new thread, which keeps them.
-    pub(crate) fn start(
-        link: impl FnOnce() -> Result<(Linked, BackendInfo)> + Send + 'static,
-    ) -> Result<(Self, BackendInfo)> {
+    pub(crate) fn start(link: impl FnOnce() -> Result<Linked> + Send + 'static) -> Result<Self> {
         let (jobs, inbox) = mpsc::channel();
         let (reply, answer) = mpsc::sync_channel(1);
         let run = move || match link() {
-            Ok((mut linked, info)) => {
+            Ok(mut linked) => {
                 // The caller waits for exactly this.
-                let _ = reply.send(Ok(info));
+                let _ = reply.send(Ok(()));
                 work(&mut linked, &inbox);
             }
             Err(error) => drop(reply.send(Err(error))),
@@ -52,16 +54,14 @@ impl Actor {
                 let message = format!("the thread of the components cannot be started: {error}");
                 Error::new(ErrorCode::Other, "thread-not-started", message, &[])
             })?;
-        let info = answer.recv().map_err(|_| Error::ended())??;
+        answer.recv().map_err(|_| Error::ended())??;
         let thread_id = thread.thread().id();
-        Ok((
-            Self {
-                jobs: Some(jobs),
-                thread: Some(thread),
-                thread_id,
-            },
-            info,
-        ))
+        Ok(Self {
+            jobs: Some(jobs),
+            thread: Some(thread),
+            thread_id,
+            fate: Arc::default(),
+        })
     }
 
     /// Whether the caller is on the thread, that is inside a callback.
@@ -79,10 +79,13 @@ impl Actor {
 
     /// Has `job` done some time.
     pub(crate) fn post(&self, job: impl FnOnce(&mut Linked) + Send + 'static) {
-        let job = Box::new(|linked: &mut Linked| {
-            job(linked);
-            ControlFlow::Continue(())
-        });
+        let fate = Arc::clone(&self.fate);
+        let job = Box::new(
+            move |linked: &mut Linked| match guarded(&fate, || job(linked)) {
+                Ok(()) => ControlFlow::Continue(()),
+                Err(_) => ControlFlow::Break(()),
+            },
+        );
         // A thread that has ended has nothing left to do.
         let _ = self.jobs.as_ref().map(|jobs| jobs.send(job));
     }
@@ -103,17 +106,26 @@ impl Actor {
             return Err(Error::reentrant());
         }
         let (reply, answer) = mpsc::sync_channel(1);
+        let fate = Arc::clone(&self.fate);
         let job: Job = Box::new(move |linked| {
-            let (result, then) = job(linked);
+            let (result, then) = match guarded(&fate, || job(linked)) {
+                Ok(done) => done,
+                Err(error) => (Err(error), ControlFlow::Break(())),
+            };
             let _ = reply.send(result);
             then
         });
-        let jobs = self.jobs.as_ref().ok_or_else(Error::ended)?;
-        jobs.send(job).map_err(|_| Error::ended())?;
+        let jobs = self.jobs.as_ref().ok_or_else(|| self.ended())?;
+        jobs.send(job).map_err(|_| self.ended())?;
         match look(&answer, CALLER_SPIN) {
             Some(result) => result,
-            None => answer.recv().map_err(|_| Error::ended())?,
+            None => answer.recv().map_err(|_| self.ended())?,
         }
+    }
+
+    /// What a call finds after the thread has ended.
+    fn ended(&self) -> Error {
+        self.fate.get().cloned().unwrap_or_else(Error::ended)
     }
 }
 
@@ -127,6 +139,15 @@ impl Drop for Actor {
             let _ = thread.join();
         }
     }
+}
+
+/// What the work came to; a panic is the thread's fate, and is noted before anybody is told.
+fn guarded<R>(fate: &OnceLock<Error>, work: impl FnOnce() -> R) -> Result<R> {
+    // After a panic the thread ends, and what it was in the middle of is not looked at again.
+    catch_unwind(AssertUnwindSafe(work)).map_err(|panic| {
+        let error = Error::panicked(words_of_panic(&*panic));
+        fate.get_or_init(|| error).clone()
+    })
 }
 
 fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
@@ -173,5 +194,51 @@ fn look<T>(inbox: &Receiver<T>, spin: Duration) -> Option<T> {
         }
         // Lets the other side run where there is one processor for both.
         thread::yield_now();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::builder::Link;
+    use crate::link::Plan;
+    use crate::observer::Observers;
+    use crate::place::{Backend, Place};
+    use crate::records::StoreOptions;
+
+    fn started() -> Actor {
+        let plan = Plan {
+            chosen: Place::new(Backend::None).choose().unwrap(),
+            link: Link::Dynamic,
+            options: StoreOptions {
+                out_of_band_types: Vec::new(),
+                strict: false,
+            },
+            observers: Observers::default(),
+        };
+        Actor::start(move || Linked::new(plan, 0)).unwrap()
+    }
+
+    // A panic was told as a shutdown.
+    #[test]
+    fn whoever_calls_after_a_panic_hears_of_it() {
+        let actor = started();
+        let panicked = |_: &mut Linked| -> Result<()> { panic!("out of {}", "luck") };
+        for error in [
+            actor.call(panicked).unwrap_err(),
+            actor.call(|_| Ok(())).unwrap_err(),
+        ] {
+            assert_eq!(error.reason, "store-panicked");
+            assert!(error.message.contains("out of luck"), "{}", error.message);
+        }
+        let actor = started();
+        actor.post(|_| panic!("unheard"));
+        assert_eq!(actor.call(|_| Ok(())).unwrap_err().reason, "store-panicked");
+        let actor = started();
+        actor.shutdown().unwrap();
+        assert_eq!(
+            actor.call(|_| Ok(())).unwrap_err().reason,
+            "store-shut-down"
+        );
     }
 }

@@ -1,18 +1,21 @@
 //! The handle: sessions of one backend.
 
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::actor::Actor;
 use crate::bindings::store::annals::session::types::Error as Answer;
-use crate::builder::{Backend, Builder};
+use crate::builder::Builder;
 use crate::error::Result;
 use crate::link::{Linked, Plan};
+use crate::listing;
+use crate::place::Backend;
 use crate::prepared::Prepared;
 use crate::records::{
     BackendInfo, CreateOptions, ForkOptions, Listing, OpenMode, Page, Repair, SessionEntry,
     SessionSummary,
 };
 use crate::session::Session;
+use crate::waiting::Patience;
 
 /// Entries asked for at a time when everything is listed.
 const LISTING_COUNT: u32 = 1000;
@@ -23,14 +26,41 @@ const LISTING_COUNT: u32 = 1000;
 /// ignores errors; [`Annals::shutdown`] reports them.
 #[derive(Clone)]
 pub struct Annals {
-    shared: Arc<Shared>,
+    pub(crate) shared: Arc<Shared>,
 }
 
 /// What all handles share.
 pub(crate) struct Shared {
     pub(crate) actor: Actor,
     pub(crate) clock: fn() -> u64,
-    info: BackendInfo,
+    pub(crate) patience: Patience,
+    pub(crate) info: Arc<Info>,
+}
+
+/// What is known of the present backend: written by the thread of the components, read from everywhere.
+#[derive(Default)]
+pub(crate) struct Info(RwLock<Known>);
+
+#[derive(Clone, Default)]
+struct Known {
+    /// What it promises; none without one.
+    backend: Option<BackendInfo>,
+    warnings: Vec<String>,
+}
+
+impl Info {
+    pub(crate) fn note(&self, linked: &Linked) {
+        let mut known = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        *known = Known {
+            backend: linked.info().cloned(),
+            warnings: linked.warnings(),
+        };
+    }
+
+    fn known(&self) -> Known {
+        let known = self.0.read();
+        known.unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Annals {
@@ -56,18 +86,35 @@ impl Annals {
         Builder::default()
     }
 
-    pub(crate) fn start(plan: Plan, clock: fn() -> u64) -> Result<Self> {
+    pub(crate) fn start(plan: Plan, clock: fn() -> u64, patience: Patience) -> Result<Self> {
         let started_ms = clock();
-        let (actor, info) = Actor::start(move || Linked::new(plan, started_ms))?;
+        let info = Arc::<Info>::default();
+        let noted = Arc::clone(&info);
+        let actor = Actor::start(move || {
+            let linked = Linked::new(plan, started_ms)?;
+            noted.note(&linked);
+            Ok(linked)
+        })?;
         Ok(Self {
-            shared: Arc::new(Shared { actor, clock, info }),
+            shared: Arc::new(Shared {
+                actor,
+                clock,
+                patience,
+                info,
+            }),
         })
     }
 
-    /// What the configured backend promises.
+    /// What the present backend promises; none without one.
     #[must_use]
-    pub fn info(&self) -> &BackendInfo {
-        &self.shared.info
+    pub fn info(&self) -> Option<BackendInfo> {
+        self.shared.info.known().backend
+    }
+
+    /// What people should be told once about where the sessions are, each on a line: that others can read the root.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        self.shared.info.known().warnings
     }
 
     /// A new live session; nothing is stored until its first flush. Without an id it gets a UUIDv7.
@@ -98,20 +145,29 @@ impl Annals {
         Ok(Prepared::new(Arc::clone(&self.shared), key))
     }
 
-    /// A stored session becomes live. When a holder of its lease is known to be gone, the lease is taken over.
+    /// A stored session becomes live. The lease of a holder that is known to be gone is taken over at once, that of one
+    /// that shows no sign of life once that was so for the backend's time to live. While another lives it is waited for,
+    /// as long as [`Builder::lease_wait_ms`] says.
     ///
     /// # Errors
-    /// `not-found`; `already-exists`: it is live here already; `busy`; `unsupported-version`; `corrupt`: damage at or
-    /// before the last `turn/end`, detail has `line` and `byte`.
+    /// `not-configured`: there is no backend; `not-found`; `already-exists`: it is live here already; `busy`: somebody
+    /// else writes it, detail has `holder` (with `host`, `pid` and `since`), `age-ms` and `silent-ms`: [`Annals::fork`]
+    /// needs no lease; `unsupported-version`; `corrupt`: damage at or before the last `turn/end`, detail has `line` and
+    /// `byte`.
     pub fn open(&self, id: &str, mode: OpenMode) -> Result<(Session, Repair)> {
-        let id = id.to_owned();
-        let (entered, repair) = self.shared.actor.call(move |linked| {
-            let (session, repair) = linked.ask_judging(&id, |linked| {
-                linked.ask(|store, data| store.call_open(data, &id, mode))
-            })?;
-            Ok((linked.enter(session)?, repair))
+        let (entered, repair) = self.shared.ask_waiting(|| {
+            let id = id.to_owned();
+            self.ask(move |linked| {
+                let (session, repair) = linked.ask_judging(&id, |linked| {
+                    linked.ask(|store, data| store.call_open(data, &id, mode))
+                })?;
+                Ok((linked.enter(session)?, repair))
+            })
         })?;
-        Ok((Session::new(Arc::clone(&self.shared), entered), repair))
+        Ok((
+            Session::new(Arc::clone(&self.shared), entered),
+            repair.into(),
+        ))
     }
 
     /// A new live session that begins with the source's events, their bytes and times unchanged. The source, live or
@@ -170,15 +226,10 @@ impl Annals {
     /// Every stored session, by place and then name.
     ///
     /// # Errors
-    /// What the backend answers.
+    /// What the backend answers. `other`, reason `backend-listing`: its cursors lead round in a circle.
     pub fn sessions(&self) -> Result<Vec<SessionEntry>> {
-        let mut listing = self.list(None, LISTING_COUNT)?;
-        let mut sessions = listing.sessions;
-        while let Some(next) = listing.next {
-            listing = self.list(Some(&next), LISTING_COUNT)?;
-            sessions.append(&mut listing.sessions);
-        }
-        Ok(sessions)
+        let backend = self.info().map_or_else(String::new, |info| info.name);
+        listing::whole(&backend, |cursor| self.list(cursor, LISTING_COUNT))
     }
 
     /// Ids of live sessions, in order of creation.
@@ -203,10 +254,12 @@ impl Annals {
     /// # Errors
     /// `not-found`; `busy`: somebody holds it, or with reason `session-live` it is live here.
     pub fn delete(&self, id: &str) -> Result<()> {
-        let id = id.to_owned();
-        self.ask(move |linked| {
-            linked.ask_judging(&id, |linked| {
-                linked.ask(|store, data| store.call_delete(data, &id))
+        self.shared.ask_waiting(|| {
+            let id = id.to_owned();
+            self.ask(move |linked| {
+                linked.ask_judging(&id, |linked| {
+                    linked.ask(|store, data| store.call_delete(data, &id))
+                })
             })
         })
     }
@@ -220,16 +273,58 @@ impl Annals {
         self.ask(move |linked| linked.ask(|store, data| store.call_update(data, &id, &summary)))
     }
 
+    /// Everything that the live sessions have accepted is durable when this returns. When one cannot be flushed, the
+    /// first error is answered, after all were tried.
+    ///
+    /// # Errors
+    /// What the backend answers to a flush.
+    pub fn flush(&self) -> Result<()> {
+        self.shared.ask_waiting(|| self.ask(Linked::flush_all))
+    }
+
     /// Closes every live session (flush, then release), then stops. When one cannot be closed, the first error is
     /// answered; that session stays live for other handles.
+    ///
+    /// Any thread may call it on a clone, one that waits for SIGTERM above all: calls of other threads are done first, and
+    /// what comes after answers `unavailable`, reason `store-shut-down`. Whoever waits for a lease stops waiting.
+    ///
+    /// ```
+    /// use annals::{Annals, CreateOptions};
+    ///
+    /// # let directory = tempfile::tempdir()?;
+    /// # let root = directory.path();
+    /// let annals = Annals::jsonl(root)?;
+    /// let session = annals.create(CreateOptions::default())?;
+    ///
+    /// // a thread of its own waits for the signal, with the crate signal-hook for one
+    /// let for_the_end = annals.clone();
+    /// let (signal, signals) = std::sync::mpsc::channel();
+    /// let ending = std::thread::spawn(move || {
+    ///     signals.recv().ok();
+    ///     for_the_end.shutdown() // and then std::process::exit(128 + signal)
+    /// });
+    ///
+    /// session.append(r#"{"type":"plugin/note","data":{"accepted":true}}"#)?;
+    /// signal.send("SIGTERM")?;
+    /// ending.join().expect("it does not panic")?;
+    /// assert!(Annals::jsonl(root)?.has(session.id())?);
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
     ///
     /// # Errors
     /// What the backend answers to a flush.
     pub fn shutdown(self) -> Result<()> {
+        self.stop_waiting();
         self.shared.actor.shutdown()
     }
 
-    fn ask<R: Send + 'static>(
+    /// Calls that wait for a lease are answered `busy` now, and no call waits for one any more: a first step where a
+    /// program is to end soon.
+    pub fn stop_waiting(&self) {
+        self.shared.patience.end();
+    }
+
+    pub(crate) fn ask<R: Send + 'static>(
         &self,
         job: impl FnOnce(&mut Linked) -> Result<R> + Send + 'static,
     ) -> Result<R> {
@@ -237,11 +332,19 @@ impl Annals {
     }
 }
 
+impl Shared {
+    /// Asks until nobody else writes, for as long as calls wait. The last `busy` says for how long that is.
+    pub(crate) fn ask_waiting<R>(&self, ask: impl Fn() -> Result<R>) -> Result<R> {
+        let answer = self.patience.ask(ask);
+        answer.map_err(|error| error.with_age((self.clock)()))
+    }
+}
+
 impl std::fmt::Debug for Annals {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter
             .debug_struct("Annals")
-            .field("info", &self.shared.info)
+            .field("info", &self.info())
             .finish_non_exhaustive()
     }
 }

@@ -9,6 +9,16 @@ pub mod store {
     });
 }
 
+/// What a backend may export besides, for those who look after its medium.
+pub mod upkeep {
+    wasmtime::component::bindgen!({
+        path: "../../wit",
+        world: "session-upkeep",
+        with: { "annals:session/types": super::store::annals::session::types },
+        additional_derives: [Clone, PartialEq],
+    });
+}
+
 /// A backend component in its own wasmtime store.
 pub mod backend {
     wasmtime::component::bindgen!({

@@ -4,24 +4,15 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::annals::Annals;
-use crate::component::Source;
 use crate::error::Result;
-use crate::grants::Grants;
-use crate::link::{Limits, Plan};
-use crate::observer::{Observer, Silent};
+use crate::link::Plan;
+use crate::observer::{Observer, Observers};
+use crate::place::{Backend, Place};
+use crate::records::StoreOptions;
+use crate::waiting::Patience;
 
-/// Which component keeps the sessions.
-#[derive(Clone, Debug)]
-pub enum Backend {
-    /// The bundled JSONL files.
-    Jsonl,
-    /// The bundled backend that forgets everything at the end.
-    Memory,
-    /// A component in a file.
-    File(PathBuf),
-    /// A component's bytes.
-    Bytes(Vec<u8>),
-}
+/// How long a call waits for a lease when nothing else was said.
+const LEASE_WAIT: Duration = Duration::from_secs(2);
 
 /// How store and backend meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,67 +26,71 @@ pub enum Link {
 
 /// Settings of an [`Annals`]; without any it is the JSONL backend without a root, which refuses to start.
 pub struct Builder {
-    backend: Backend,
+    place: Place,
     link: Option<Link>,
-    root: Option<PathBuf>,
-    create_root: bool,
-    settings: Vec<(String, String)>,
-    out_of_band_types: Vec<String>,
-    observer: Box<dyn Observer>,
+    options: StoreOptions,
+    observers: Observers,
     clock: fn() -> u64,
-    limits: Limits,
+    lease_wait: Duration,
 }
 
 impl Default for Builder {
     fn default() -> Self {
         Self {
-            backend: Backend::Jsonl,
+            place: Place::new(Backend::Jsonl),
             link: None,
-            root: None,
-            create_root: true,
-            settings: Vec::new(),
-            out_of_band_types: Vec::new(),
-            observer: Box::new(Silent),
+            options: StoreOptions {
+                out_of_band_types: Vec::new(),
+                strict: false,
+            },
+            observers: Observers::default(),
             clock: system_clock,
-            limits: Limits::default(),
+            lease_wait: LEASE_WAIT,
         }
     }
 }
 
 impl Builder {
-    /// The backend; the bundled JSONL files when not given.
+    /// Everything about the backend at once, in place of what was chosen so far.
     #[must_use]
-    pub fn backend(mut self, backend: Backend) -> Self {
-        self.backend = backend;
+    pub fn place(mut self, place: Place) -> Self {
+        self.place = place;
         self
     }
 
-    /// How store and backend are linked; static for the bundled backends and dynamic for others when not given.
+    /// The backend; the bundled JSONL files when not given.
+    #[must_use]
+    pub fn backend(mut self, backend: Backend) -> Self {
+        self.place = self.place.backend(backend);
+        self
+    }
+
+    /// How store and backend are linked; static for the bundled backends and dynamic for others when not given. Only a
+    /// dynamically linked one can be replaced while sessions are live.
     #[must_use]
     pub fn link(mut self, link: Link) -> Self {
         self.link = Some(link);
         self
     }
 
-    /// The one directory that the backend may read and write. A backend that uses no files gets none; one that does
-    /// finds it in its setting `root`, which cannot be given besides.
+    /// [`Place::root`].
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
-        self.root = Some(root.into());
+        self.place = self.place.root(root);
         self
     }
 
-    /// Whether a root that does not exist is made, for its owner only; yes when not given.
+    /// [`Place::create_root`].
     #[must_use]
     pub fn create_root(mut self, create_root: bool) -> Self {
-        self.create_root = create_root;
+        self.place = self.place.create_root(create_root);
         self
     }
 
-    /// A setting for the backend, which refuses one that it does not know.
+    /// [`Place::setting`].
     #[must_use]
     pub fn setting(mut self, key: impl Into<String>, value: impl Into<String>) -> Self {
-        self.settings.push((key.into(), value.into()));
+        self.place = self.place.setting(key, value);
         self
     }
 
@@ -103,14 +98,24 @@ impl Builder {
     /// given.
     #[must_use]
     pub fn out_of_band_type(mut self, event_type: impl Into<String>) -> Self {
-        self.out_of_band_types.push(event_type.into());
+        self.options.out_of_band_types.push(event_type.into());
         self
     }
 
-    /// Who is told what happens to live sessions.
+    /// Whether every log that is written has to pass [`Log::check_trace`](crate::Log::check_trace); no when not given.
+    ///
+    /// An event that does not fit is refused with its reason, `trace-*`, and so is a seed. A stored log that does not
+    /// pass cannot be opened for writing, only with [`OpenMode::Inspect`](crate::OpenMode::Inspect).
+    #[must_use]
+    pub fn strict(mut self, strict: bool) -> Self {
+        self.options.strict = strict;
+        self
+    }
+
+    /// Who is told what happens to live sessions. May be called again: each of them is told, in the order given.
     #[must_use]
     pub fn observer(mut self, observer: Box<dyn Observer>) -> Self {
-        self.observer = observer;
+        self.observers.add(observer);
         self
     }
 
@@ -121,17 +126,26 @@ impl Builder {
         self
     }
 
-    /// How much memory a dynamically linked backend may have; 1 GiB when not given.
+    /// [`Place::memory_bytes_max`].
     #[must_use]
     pub fn backend_memory_bytes_max(mut self, bytes: usize) -> Self {
-        self.limits.memory_bytes_max = bytes;
+        self.place = self.place.memory_bytes_max(bytes);
         self
     }
 
-    /// How long a dynamically linked backend may compute on one call; a minute when not given.
+    /// [`Place::call_ms_max`].
     #[must_use]
     pub fn backend_call_ms_max(mut self, milliseconds: u64) -> Self {
-        self.limits.call_max = Duration::from_millis(milliseconds);
+        self.place = self.place.call_ms_max(milliseconds);
+        self
+    }
+
+    /// How long a call waits for a session that somebody else writes before it answers `busy`; two seconds when not
+    /// given, and 0 waits for nobody. A call that waits for longer than the backend's time to live of a lease takes over
+    /// from a holder that shows no sign of life.
+    #[must_use]
+    pub fn lease_wait_ms(mut self, milliseconds: u64) -> Self {
+        self.lease_wait = Duration::from_millis(milliseconds);
         self
     }
 
@@ -139,26 +153,16 @@ impl Builder {
     ///
     /// # Errors
     /// `not-found` with reason `root-not-found`, `invalid` with reason `component-unreadable`, `component-invalid`,
-    /// `component-lacks-world`, `component-import-missing` or `setting-root`, `limit`: the component is too large,
-    /// `unavailable` with reason `bundle-missing`, and what the
-    /// backend answers to its settings.
+    /// `component-lacks-world`, `component-import-missing`, `setting-root` or `out-of-band-type`, `limit`: the component
+    /// is too large, `unavailable` with reason `bundle-missing`, and what the backend answers to its settings.
     pub fn build(self) -> Result<Annals> {
-        let (source, link) = match self.backend {
-            Backend::Jsonl => (Source::bundled("jsonl")?, Link::Static),
-            Backend::Memory => (Source::bundled("memory")?, Link::Static),
-            Backend::File(path) => (Source::read(&path)?, Link::Dynamic),
-            Backend::Bytes(bytes) => (Source::given("the given backend", bytes)?, Link::Dynamic),
-        };
         let plan = Plan {
-            source,
-            link: self.link.unwrap_or(link),
-            grants: Grants::new(self.root, self.create_root),
-            settings: self.settings,
-            out_of_band_types: self.out_of_band_types,
-            observer: self.observer,
-            limits: self.limits,
+            link: self.link.unwrap_or(self.place.usual_link()),
+            chosen: self.place.choose()?,
+            options: self.options,
+            observers: self.observers,
         };
-        Annals::start(plan, self.clock)
+        Annals::start(plan, self.clock, Patience::new(self.lease_wait))
     }
 }
 

@@ -29,8 +29,18 @@ pub(crate) struct BundledStore {
     pub(crate) alone: Precompiled,
 }
 
-// `STORE: Option<BundledStore>` and `BACKENDS: &[Bundled]`; nothing when there were no artefacts.
-include!(concat!(env!("OUT_DIR"), "/bundle.rs"));
+#[allow(unsafe_code)]
+mod embedded {
+    //! Generated: `STORE` and `BACKENDS`; nothing when there were no artefacts.
+
+    use super::{Bundled, BundledStore};
+    #[allow(unused_imports, reason = "not without artefacts")]
+    use crate::engine::Precompiled;
+
+    include!(concat!(env!("OUT_DIR"), "/bundle.rs"));
+}
+
+use embedded::{BACKENDS, STORE};
 
 pub(crate) fn store() -> Result<&'static BundledStore> {
     STORE.as_ref().ok_or_else(missing)
@@ -100,22 +110,37 @@ impl Writer {
         let code = engine
             .precompile_component(wasm)
             .map_err(|error| format!("{name} cannot be compiled: {error:#}"))?;
+        // The key goes first and comes last: whenever this stops, what is there without a key is made again.
+        match fs::remove_file(&key_path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                return Err(failed(&key_path, &error));
+            }
+            Ok(()) | Err(_) => {}
+        }
         self.write(&self.bundle.join(format!("{name}.wasm")), wasm)?;
         self.write(&native, &code)?;
         self.write(&key_path, key.as_bytes())
     }
 
+    /// Whole or not at all.
     fn write(&mut self, path: &Path, bytes: &[u8]) -> std::result::Result<(), String> {
         match fs::read(path) {
             Ok(found) if found == bytes => return Ok(()),
             Ok(_) => {}
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-            Err(error) => return Err(format!("{}: {error}", path.display())),
+            Err(error) => return Err(failed(path, &error)),
         }
-        fs::write(path, bytes).map_err(|error| format!("{}: {error}", path.display()))?;
+        let temporary = path.with_extension("tmp");
+        fs::write(&temporary, bytes)
+            .and_then(|()| fs::rename(&temporary, path))
+            .map_err(|error| failed(path, &error))?;
         self.written.push(path.to_owned());
         Ok(())
     }
+}
+
+fn failed(path: &Path, error: &io::Error) -> String {
+    format!("{}: {error}", path.display())
 }
 
 fn read(path: &Path) -> std::result::Result<Vec<u8>, String> {

@@ -7,10 +7,10 @@ use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
 
 /// The interface that a backend exports and the store imports.
 pub(crate) const PERSISTENCE: &str = "annals:session/persistence@0.1.0";
-/// The interface that the store exports.
-const STORE: &str = "annals:session/store@0.1.0";
+/// The interfaces that the store exports.
+const EXPORTS: [&str; 2] = ["annals:session/store@0.1.0", "annals:session/log@0.1.0"];
 
-/// Composes a store and a backend, both components, into one component. It exports the interface `store`, and
+/// Composes a store and a backend, both components, into one component. It exports the interfaces `store` and `log`, and
 /// imports what both import except `persistence`: `observer`, and what the backend needs of WASI.
 ///
 /// # Errors
@@ -56,8 +56,11 @@ fn connect(
     let persistence = graph.alias_instance_export(backend, PERSISTENCE)?;
     let store = graph.instantiate(store);
     graph.set_instantiation_argument(store, PERSISTENCE, persistence)?;
-    let exported = graph.alias_instance_export(store, STORE)?;
-    Ok(graph.export(exported, STORE)?)
+    for name in EXPORTS {
+        let exported = graph.alias_instance_export(store, name)?;
+        graph.export(exported, name)?;
+    }
+    Ok(())
 }
 
 fn register(graph: &mut CompositionGraph, name: &str, bytes: &[u8]) -> Result<PackageId, Misfit> {

@@ -1,6 +1,6 @@
 //! How components are compiled: one configuration for compiling, compiling ahead of time, and loading.
 //!
-//! The only module with `unsafe`.
+//! The only module with `unsafe`, but for the bundle's embedded bytes, which come from the build.
 
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, Result};
@@ -14,8 +14,8 @@ pub(crate) enum Trust {
     Bounded,
 }
 
-/// Bytes that one call may carry out of a component: a record of 1 GiB, the longest that a backend stores, and what goes
-/// with it. wasmtime's own limit is 128 MiB.
+/// Bytes that one call may carry out of a component: a log of 1 GiB, the longest that is held in memory, as one batch, and
+/// what goes with it. wasmtime's own limit is 128 MiB.
 pub(crate) const CALL_BYTES_MAX: usize = (1 << 30) + (1 << 20);
 
 /// An engine for components of this trust.
@@ -29,17 +29,18 @@ pub(crate) fn new(trust: Trust) -> Result<Engine> {
 
 /// Machine code out of the build, to be loaded by [`load`] in an engine of the same trust.
 pub(crate) struct Precompiled {
-    /// Private: only what [`Precompiled::embedded`] was given.
     code: &'static [u8],
 }
 
 impl Precompiled {
-    /// For bytes that the build put into this binary and for no others.
+    /// # Safety
+    /// The bytes are what `Engine::precompile_component` gave in the build of this binary.
     #[allow(
+        unsafe_code,
         dead_code,
-        reason = "a build without a bundle has none, the one that makes the bundle first of all"
+        reason = "loading runs whatever the bytes are; a build without a bundle has none, the one that makes the bundle first of all"
     )]
-    pub(crate) const fn embedded(code: &'static [u8]) -> Self {
+    pub(crate) const unsafe fn embedded(code: &'static [u8]) -> Self {
         Self { code }
     }
 }
@@ -47,7 +48,7 @@ impl Precompiled {
 /// Loads precompiled machine code. An error means that it was compiled by another version or for another processor.
 #[allow(unsafe_code)]
 pub(crate) fn load(engine: &Engine, precompiled: &Precompiled) -> Result<Component> {
-    // SAFETY: the bytes were made by `Engine::precompile_component` in our own build and are part of this binary, so
-    // nobody could change them since; wasmtime itself refuses those of another version, configuration or processor.
+    // SAFETY: whoever made `precompiled` vouched for its bytes, which are part of this binary, so nobody could change
+    // them since; wasmtime itself refuses those of another version, configuration or processor.
     unsafe { Component::deserialize(engine, precompiled.code) }
 }

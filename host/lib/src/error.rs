@@ -1,5 +1,6 @@
 //! The one error of this crate: the interface's record, also for failures of the host.
 
+use std::any::Any;
 use std::fmt;
 
 use crate::bindings::store::annals::session::types;
@@ -83,6 +84,29 @@ impl Error {
         }
     }
 
+    /// The same with one more fact.
+    pub(crate) fn fact(self, name: &str, fact: u64) -> Self {
+        let detail = serde_json::from_str(&self.detail);
+        let Ok(serde_json::Value::Object(mut facts)) = detail else {
+            return self;
+        };
+        facts.insert(name.to_owned(), fact.into());
+        let detail = serde_json::Value::Object(facts).to_string();
+        Self { detail, ..self }
+    }
+
+    /// A `busy` with the fact for how long its holder has been there, at `now_ms`.
+    pub(crate) fn with_age(self, now_ms: u64) -> Self {
+        let since_ms = || {
+            let detail: serde_json::Value = serde_json::from_str(&self.detail).ok()?;
+            detail.get("holder")?.get("since")?.as_u64()
+        };
+        match since_ms().filter(|_| self.code == ErrorCode::Busy) {
+            Some(since_ms) => self.fact("age-ms", now_ms.saturating_sub(since_ms)),
+            None => self,
+        }
+    }
+
     /// A call from inside a callback of an observer.
     pub(crate) fn reentrant() -> Self {
         let message = "called from inside an observer's callback; call again after it has returned";
@@ -93,6 +117,19 @@ impl Error {
     pub(crate) fn ended() -> Self {
         let message = "the session store was shut down; build a new one";
         Self::new(ErrorCode::Unavailable, "store-shut-down", message, &[])
+    }
+
+    /// The thread that runs the components panicked in the middle of a call.
+    pub(crate) fn panicked(words: &str) -> Self {
+        let message = format!(
+            "the thread of the session store panicked: {words}; this is a fault of annals, build a new handle and open its sessions again"
+        );
+        Self::new(
+            ErrorCode::Unavailable,
+            "store-panicked",
+            message,
+            &[("cause", words)],
+        )
     }
 
     /// A component stopped in the middle of a call, or could not be called at all.
@@ -106,4 +143,11 @@ impl Error {
             &[("component", who), ("cause", &cause)],
         )
     }
+}
+
+/// What a panic said.
+pub(crate) fn words_of_panic(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or(panic.downcast_ref::<&str>().copied())
+        .unwrap_or("it did not say why")
 }

@@ -34,6 +34,14 @@ impl Grants {
         }
     }
 
+    /// The same once they were used: a root is made once.
+    pub(crate) fn made(&self) -> Self {
+        Self {
+            root: self.root.clone(),
+            create_root: false,
+        }
+    }
+
     /// The granted root.
     pub(crate) fn root(&self) -> Option<&Path> {
         self.root.as_deref()
@@ -74,13 +82,22 @@ impl Grants {
     }
 }
 
-/// Makes a directory, and those above it, for its owner only.
+/// Makes a directory, and those above it, for its owner only. Their names are durable then: no sync of what is in a root
+/// would keep it there after a power loss.
 fn make(root: &Path) -> io::Result<()> {
+    let missing = root.ancestors().take_while(|path| !path.exists());
+    let made: Vec<&Path> = missing.filter(|path| path.file_name().is_some()).collect();
     let mut builder = DirBuilder::new();
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(root)
+    builder.create(root)?;
+    #[cfg(unix)]
+    for path in made.into_iter().rev() {
+        let holding = path.parent().filter(|path| !path.as_os_str().is_empty());
+        fs::File::open(holding.unwrap_or(Path::new(".")))?.sync_all()?;
+    }
+    Ok(())
 }
 
 fn root_error(root: &Path, error: &io::Error) -> Error {

@@ -38,21 +38,11 @@ fn own_start(pid: u32) -> Option<u64> {
     }
 }
 
-/// The token of a `busy` whose holder is known to be gone, so that its lease may be taken at once.
-pub(crate) fn token_of_gone(busy_detail: &str) -> Option<String> {
-    let detail: Value = serde_json::from_str(busy_detail).ok()?;
-    let token = detail.get("token")?.as_str()?;
-    let holder = detail.get("holder")?;
-    let is_gone = match holder.as_str() {
-        Some(text) => is_gone(&serde_json::from_str(text).ok()?),
-        None => is_gone(holder),
-    };
-    is_gone.then(|| token.to_owned())
-}
-
+/// Whether a holder's process is known to be gone, so that its lease may be taken at once.
+///
 /// Only a process that this one could see if it lived is ever judged: same host, boot and process namespace, and a
 /// `/proc` that shows the processes of others (its `hidepid` option hides them, the first one included).
-fn is_gone(holder: &Value) -> bool {
+pub(crate) fn is_gone(holder: &Value) -> bool {
     if !matches!(Process::find(FIRST_PID), Found::Process(_)) || !sees_own_namespace() {
         return false;
     }
@@ -148,29 +138,25 @@ impl Process {
     }
 }
 
-#[cfg(all(test, target_os = "linux"))]
+#[cfg(target_os = "linux")]
+#[cfg(test)]
 mod tests {
     use super::*;
 
-    fn busy(holder: &Value) -> String {
-        json!({ "holder": holder, "token": "7", "renewals": 3 }).to_string()
+    fn here() -> Value {
+        serde_json::from_str(&this_process(0)).unwrap()
     }
 
     #[test]
     fn this_process_is_not_gone() {
-        let holder: Value = serde_json::from_str(&this_process(0)).unwrap();
-        assert_eq!(token_of_gone(&busy(&holder)), None);
+        assert!(!is_gone(&here()));
     }
 
     #[test]
     fn a_later_process_of_the_same_id_is_another_one() {
-        let mut holder: Value = serde_json::from_str(&this_process(0)).unwrap();
+        let mut holder = here();
         holder[PROCESS_START] = json!(1);
-        assert_eq!(token_of_gone(&busy(&holder)).as_deref(), Some("7"));
-        assert_eq!(
-            token_of_gone(&busy(&json!(holder.to_string()))).as_deref(),
-            Some("7")
-        );
+        assert!(is_gone(&holder));
     }
 
     /// A failed look, out of file handles for one, counted as a process that is gone, and its lease was taken.
@@ -185,11 +171,11 @@ mod tests {
     #[test]
     fn a_process_elsewhere_is_never_judged() {
         for name in [HOST, BOOT_ID, PID_NAMESPACE] {
-            let mut holder: Value = serde_json::from_str(&this_process(0)).unwrap();
+            let mut holder = here();
             holder[PROCESS_START] = json!(1);
             holder[name] = json!("elsewhere");
-            assert_eq!(token_of_gone(&busy(&holder)), None, "{name}");
+            assert!(!is_gone(&holder), "{name}");
         }
-        assert_eq!(token_of_gone(&busy(&json!({}))), None);
+        assert!(!is_gone(&json!({})));
     }
 }

@@ -17,6 +17,7 @@
 //! ```
 
 mod actor;
+mod agent;
 mod annals;
 #[allow(clippy::all, clippy::pedantic, missing_docs)]
 mod bindings;
@@ -29,23 +30,35 @@ mod error;
 mod grants;
 mod holder;
 mod link;
+mod listing;
+mod log;
 mod medium;
 mod observer;
+mod place;
 mod prepared;
+mod rebind;
 mod records;
 mod session;
+mod upkeep;
+mod waiting;
+mod watch;
 
+pub use agent::{AgentId, AgentLoop, ResumeId, Resumed};
 pub use annals::Annals;
-pub use builder::{Backend, Builder, Link};
+pub use builder::{Builder, Link};
 pub use error::{Error, Result};
+pub use log::Log;
 pub use observer::Observer;
+pub use place::{Backend, Place};
 pub use prepared::Prepared;
 pub use records::{
-    BackendInfo, Batch, CreateOptions, Durability, ErrorCode, ForkOptions, LeaseScope, Listing,
-    Messages, OpenMode, Page, Repair, SessionEntry, SessionHeader, SessionStatus, SessionSummary,
-    Surface,
+    BackendInfo, Batch, Binding, Bound, CreateOptions, Durability, ErrorCode, Fold, ForkOptions,
+    LeaseScope, Listing, Litter, LitterKind, Messages, OpenMode, Page, Repair, Replacement,
+    SessionEntry, SessionHeader, SessionStatus, SessionSummary, StepUsage, Surface, Usage,
+    UsageCount,
 };
 pub use session::Session;
+pub use upkeep::Upkeep;
 
 /// The README's example, so that it is compiled and run with the other examples.
 #[cfg(doctest)]

@@ -4,9 +4,14 @@ pub use crate::bindings::store::annals::session::types::{
     BackendInfo, Batch, Durability, ErrorCode, LeaseScope, Listing, Page, SessionEntry,
     SessionHeader, SessionStatus, SessionSummary,
 };
+pub use crate::bindings::store::exports::annals::session::log::{Fold, Replacement};
 pub use crate::bindings::store::exports::annals::session::store::{
-    CreateOptions, Messages, OpenMode, Repair, Surface,
+    Binding, CreateOptions, Messages, OpenMode, StepUsage, StoreOptions, Surface, Usage, UsageCount,
 };
+pub use crate::bindings::upkeep::exports::annals::session::upkeep::{Litter, LitterKind};
+
+use crate::bindings::store::exports::annals::session::store::Repair as Answer;
+use crate::error::Error;
 
 impl Default for CreateOptions {
     /// Nothing given: a new id, the present time, no working directory, no seed.
@@ -43,4 +48,42 @@ pub struct ForkOptions {
     pub child: Option<String>,
     /// The child's working directory, an absolute path; none: the source's.
     pub cwd: Option<String>,
+}
+
+/// What opening did, or with [`OpenMode::Inspect`] would do.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Repair {
+    /// Bytes cut from a bad end, saved beside the log first.
+    pub cut_bytes: u64,
+    /// Readable events among them.
+    pub cut_events: u64,
+    /// Events appended (or due) to close an interrupted turn.
+    pub closers: u32,
+    /// With [`OpenMode::Inspect`] in a strict store: why the other modes refuse to open the session.
+    pub refusal: Option<Error>,
+    /// For people.
+    pub notes: Vec<String>,
+}
+
+impl From<Answer> for Repair {
+    fn from(repair: Answer) -> Self {
+        Self {
+            cut_bytes: repair.cut_bytes,
+            cut_events: repair.cut_events,
+            closers: repair.closers,
+            refusal: repair.refusal.map(Error::from),
+            notes: repair.notes,
+        }
+    }
+}
+
+/// What became of a live session when another backend took over.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bound {
+    /// The session's id.
+    pub id: String,
+    /// Adopted, stored whole, left alone, or refused.
+    pub binding: Binding,
+    /// Why it was refused; none otherwise.
+    pub error: Option<Error>,
 }

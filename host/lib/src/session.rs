@@ -6,7 +6,7 @@ use crate::annals::Shared;
 use crate::bindings::store::annals::session::types::Error as Answer;
 use crate::error::Result;
 use crate::link::{Entered, Linked};
-use crate::records::{Batch, Messages, Page, SessionHeader, Surface};
+use crate::records::{Batch, Messages, Page, SessionHeader, Surface, Usage};
 
 /// Bytes asked for at a time when the whole history is read.
 const HISTORY_BYTES: u32 = 1 << 20;
@@ -61,6 +61,18 @@ impl Session {
         self.ask(Linked::next_seq)
     }
 
+    /// The number for the next `turn/start`: one more than that of the last, 1 where there is none.
+    ///
+    /// # Errors
+    /// `reentrant`, `unavailable`.
+    pub fn next_turn(&self) -> Result<u64> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                Ok(Ok::<_, Answer>(session.call_next_turn(data, handle)?))
+            })
+        })
+    }
+
     /// Appends event lines `{type, data, surfaceOp?, sourceEventSeqs?, seq?, time?}`, all or none, at the present time.
     /// They are in memory when this returns; [`Session::flush`] makes them durable. Answers the complete lines.
     ///
@@ -96,11 +108,7 @@ impl Session {
     pub fn append_out_of_band(&self, event: &str, trigger: &str) -> Result<Batch> {
         let time_ms = (self.handle.shared.clock)();
         let (event, trigger) = (event.to_owned(), trigger.to_owned());
-        self.ask(move |linked, key| {
-            linked.ask_appending(key, |session, data, handle| {
-                session.call_append_out_of_band(data, handle, &event, &trigger, time_ms)
-            })
-        })
+        self.ask(move |linked, key| linked.append_out_of_band(key, &event, &trigger, time_ms))
     }
 
     /// Event lines from `start`, one event a line, about `bytes_max` bytes at most but at least one event; `next` is
@@ -178,13 +186,25 @@ impl Session {
         })
     }
 
+    /// What the session's own requests used, per step and in all; what a fork inherited counts for its parent.
+    ///
+    /// # Errors
+    /// `reentrant`, `unavailable`.
+    pub fn usage(&self) -> Result<Usage> {
+        self.ask(|linked, key| {
+            linked.ask_session(key, |session, data, handle| {
+                Ok(Ok::<_, Answer>(session.call_usage(data, handle)?))
+            })
+        })
+    }
+
     /// Everything accepted so far is durable, as [`BackendInfo`](crate::BackendInfo) says, when this returns. A
     /// session without events stores nothing. After an error the next flush tries again.
     ///
     /// # Errors
     /// What the backend answers, `busy` above all: the lease was lost.
     pub fn flush(&self) -> Result<()> {
-        self.ask(|linked, key| {
+        self.ask_waiting(|linked, key| {
             linked.ask_storing(key, |session, data, handle| {
                 session.call_flush(data, handle)
             })
@@ -196,7 +216,7 @@ impl Session {
     /// # Errors
     /// What the backend answers.
     pub fn persist(&self) -> Result<()> {
-        self.ask(|linked, key| {
+        self.ask_waiting(|linked, key| {
             linked.ask_storing(key, |session, data, handle| {
                 session.call_persist(data, handle)
             })
@@ -215,7 +235,7 @@ impl Session {
             actor.post(move |linked| drop(linked.close(key)));
             return Ok(());
         }
-        actor.call(move |linked| linked.close(key))
+        self.ask_waiting(Linked::close)
     }
 
     /// Tells the observer that the session of a [`Prepared`](crate::Prepared) is live.
@@ -256,6 +276,14 @@ impl Session {
             .shared
             .actor
             .call(move |linked| job(linked, key))
+    }
+
+    /// [`Session::ask`] of what needs the lease, which somebody else may hold for a while.
+    fn ask_waiting<R: Send + 'static>(
+        &self,
+        job: impl Fn(&mut Linked, u64) -> Result<R> + Copy + Send + 'static,
+    ) -> Result<R> {
+        self.handle.shared.ask_waiting(|| self.ask(job))
     }
 }
 

@@ -1,27 +1,28 @@
 //! Static link: store and backend are one component.
 
 use std::borrow::Cow;
+use std::path::Path;
 
 use wasmtime::Store;
 use wasmtime::component::ResourceTable;
 
-use super::{Data, Instance, linker, trapped};
+use super::{Attached, Chosen, Data, Instance, linker, trapped};
 use crate::bindings::store::SessionStore;
 use crate::bundle;
-use crate::component::{self, Source};
+use crate::component;
 use crate::compose::{Misfit, compose};
 use crate::engine::{self, Trust};
 use crate::error::Result;
-use crate::grants::Grants;
-use crate::observer::Observer;
+use crate::observer::Observers;
 
 /// The component of both.
-pub(super) fn link(
-    source: &Source,
-    grants: Grants,
-    settings: Vec<(String, String)>,
-    observer: Box<dyn Observer>,
-) -> Result<Instance> {
+pub(super) fn link(chosen: Chosen, observers: Observers) -> Result<Instance> {
+    let Chosen {
+        source,
+        grants,
+        settings,
+        limits: _,
+    } = chosen;
     let engine = engine::new(Trust::Full).map_err(|error| trapped(&error))?;
     let precompiled = source.bundled.map(|bundled| &bundled.composed);
     let composed = || {
@@ -40,8 +41,8 @@ pub(super) fn link(
     let data = Data {
         wasi: grants.wasi()?,
         table: ResourceTable::new(),
-        observer,
-        backend: None,
+        observers,
+        backend: Attached::Composed,
     };
     let mut store = Store::new(&engine, data);
     store.set_hostcall_fuel(engine::CALL_BYTES_MAX);
@@ -50,6 +51,7 @@ pub(super) fn link(
     Ok(Instance {
         store,
         exports,
-        settings,
+        settings: Some(settings),
+        root: grants.root().map(Path::to_path_buf),
     })
 }

@@ -3,6 +3,7 @@
 //! The store component's calls are forwarded. Whatever happens to the backend, the forwarding function answers with
 //! an error of the interface, since anything else would stop the store component too.
 
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
 use std::time::Duration;
@@ -11,25 +12,26 @@ use wasmtime::component::{HasSelf, Linker, ResourceTable};
 use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder, Trap};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::{Data, Instance, granted, linker, trapped};
+use super::{Attached, Chosen, Data, Instance, Settings, granted, linker, trapped};
 use crate::bindings::backend::exports::annals::session::persistence::Guest;
 use crate::bindings::backend::{SessionPersistence, SessionPersistencePre};
 use crate::bindings::store::SessionStore;
-use crate::bindings::store::annals::session::persistence::{self, Host};
-use crate::bindings::store::annals::session::types::{self, Eviction};
+use crate::bindings::store::annals::session::{persistence, types};
+use crate::bindings::upkeep::SessionUpkeep;
+use crate::bindings::upkeep::exports::annals::session::upkeep::Guest as Upkeep;
 use crate::bundle;
-use crate::component::{self, Source};
+use crate::component;
 use crate::engine::{self, Trust};
 use crate::error::{Error, Result};
 use crate::grants::Grants;
-use crate::observer::Observer;
-use crate::records::{BackendInfo, Batch, ErrorCode, Listing, Page, SessionHeader, SessionSummary};
+use crate::observer::Observers;
+use crate::records::ErrorCode;
 
 /// How exactly the deadline of a call is kept.
 const TICK: Duration = Duration::from_millis(50);
 
 /// What a backend may use.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     pub(crate) memory_bytes_max: usize,
     /// For one call.
@@ -45,16 +47,27 @@ impl Default for Limits {
     }
 }
 
-/// The store component with a backend that its calls are forwarded to.
+/// The store component, its calls forwarded to the backend, if there is one.
 pub(super) fn link(
-    source: Source,
-    grants: Grants,
-    settings: Vec<(String, String)>,
-    observer: Box<dyn Observer>,
-    limits: Limits,
+    backend: Option<Backend>,
+    settings: Option<Settings>,
+    observers: Observers,
 ) -> Result<Instance> {
-    let (backend, settings) = Backend::new(source, grants, settings, limits)?;
+    let root = backend.as_ref().and_then(Backend::root);
+    let (store, exports) = instantiate(backend, observers)?;
+    Ok(Instance {
+        store,
+        exports,
+        settings,
+        root,
+    })
+}
 
+/// The store component alone.
+pub(super) fn instantiate(
+    backend: Option<Backend>,
+    observers: Observers,
+) -> Result<(Store<Data>, SessionStore)> {
     let engine = engine::new(Trust::Full).map_err(|error| trapped(&error))?;
     let bundled = bundle::store()?;
     let bytes = || Ok(bundled.wasm.into());
@@ -65,22 +78,18 @@ pub(super) fn link(
     let data = Data {
         wasi: Grants::nothing().wasi()?,
         table: ResourceTable::new(),
-        observer,
-        backend: Some(backend),
+        observers,
+        backend: Attached::Forwarded(backend.map(Box::new)),
     };
     let mut store = Store::new(&engine, data);
     store.set_hostcall_fuel(engine::CALL_BYTES_MAX);
     let exports = SessionStore::instantiate(&mut store, &component, &linker)
         .map_err(|error| trapped(&error))?;
-    Ok(Instance {
-        store,
-        exports,
-        settings,
-    })
+    Ok((store, exports))
 }
 
 /// What the wasmtime store of a backend holds.
-struct Sandbox {
+pub(super) struct Sandbox {
     wasi: WasiCtx,
     table: ResourceTable,
     limits: StoreLimits,
@@ -98,14 +107,14 @@ impl WasiView for Sandbox {
 impl types::Host for Sandbox {}
 
 /// A backend that is started when it is called, and again when it is called after it stopped.
-pub(super) struct Backend {
+pub(crate) struct Backend {
     name: String,
     engine: Engine,
     component: SessionPersistencePre<Sandbox>,
     grants: Grants,
     limits: Limits,
     /// What `configure` was called with, for the next start.
-    configured: Option<Vec<(String, String)>>,
+    configured: Option<Settings>,
     running: Option<Running>,
     /// Kept for its end.
     _ticker: Ticker,
@@ -114,17 +123,21 @@ pub(super) struct Backend {
 struct Running {
     store: Store<Sandbox>,
     exports: SessionPersistence,
+    /// None where it does not have that interface.
+    upkeep: Option<SessionUpkeep>,
 }
 
-type Answer<R> = std::result::Result<R, types::Error>;
+pub(super) type Answer<R> = std::result::Result<R, types::Error>;
 
 impl Backend {
-    fn new(
-        source: Source,
-        grants: Grants,
-        settings: Vec<(String, String)>,
-        limits: Limits,
-    ) -> Result<(Self, Vec<(String, String)>)> {
+    /// Compiles and starts the backend; the settings are what it is to be configured with.
+    pub(crate) fn new(chosen: Chosen) -> Result<(Self, Settings)> {
+        let Chosen {
+            source,
+            grants,
+            settings,
+            limits,
+        } = chosen;
         let engine = engine::new(Trust::Bounded).map_err(|error| trapped(&error))?;
         let component = source.compile(&engine)?;
         let (grants, settings) = granted(&component, grants, settings)?;
@@ -150,7 +163,19 @@ impl Backend {
         };
         // A root that is not there, or a component that cannot even start, is an error of the builder.
         backend.running = Some(backend.start()?);
+        // One that went away later is not to be replaced by an empty one when the backend starts again.
+        backend.grants = backend.grants.made();
         Ok((backend, settings))
+    }
+
+    /// The directory that it was granted.
+    pub(super) fn root(&self) -> Option<PathBuf> {
+        self.grants.root().map(Path::to_path_buf)
+    }
+
+    /// What it is to be configured with when it starts again.
+    pub(super) fn remember(&mut self, settings: Settings) {
+        self.configured = Some(settings);
     }
 
     /// Starts a new instance, not configured yet.
@@ -167,11 +192,16 @@ impl Backend {
         store.set_hostcall_fuel(engine::CALL_BYTES_MAX);
         store.limiter(|sandbox| &mut sandbox.limits);
         store.set_epoch_deadline(self.ticks());
-        let exports = self
-            .component
-            .instantiate(&mut store)
-            .map_err(|error| self.stopped(&error))?;
-        Ok(Running { store, exports })
+        let instance = self.component.instance_pre().instantiate(&mut store);
+        let instance = instance.map_err(|error| self.stopped(&error))?;
+        let exports =
+            SessionPersistence::new(&mut store, &instance).map_err(|error| self.stopped(&error))?;
+        let upkeep = SessionUpkeep::new(&mut store, &instance).ok();
+        Ok(Running {
+            store,
+            exports,
+            upkeep,
+        })
     }
 
     /// Ticks until the deadline, which is never less than one whole tick away.
@@ -181,12 +211,12 @@ impl Backend {
     }
 
     /// Calls the backend, which is started and configured first when it is not running.
-    fn call<R>(
+    pub(super) fn call<R>(
         &mut self,
         call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
     ) -> Answer<R> {
         if self.running.is_none() {
-            self.running = Some(self.start()?);
+            self.running = Some(self.start().map_err(unavailable)?);
             if let Some(settings) = self.configured.clone() {
                 let again =
                     self.call_running(|guest, store| guest.call_configure(store, &settings));
@@ -204,18 +234,32 @@ impl Backend {
         call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
     ) -> Answer<R> {
         let ticks = self.ticks();
-        let Some(Running { store, exports }) = &mut self.running else {
-            return Err(not_linked().into());
+        let Some(Running { store, exports, .. }) = &mut self.running else {
+            return Err(not_running(&self.name).into());
         };
         store.set_epoch_deadline(ticks);
-        match call(exports.annals_session_persistence(), store) {
-            Ok(answer) => answer,
-            Err(error) => {
-                // After a trap the instance cannot be entered again.
-                self.running = None;
-                Err(self.stopped(&error).into())
-            }
-        }
+        let answer = call(exports.annals_session_persistence(), store);
+        self.answered(answer)
+    }
+
+    /// Calls the interface `upkeep` of a backend that is running; none where it does not have it.
+    pub(super) fn call_upkeep<R>(
+        &mut self,
+        call: impl FnOnce(&Upkeep, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
+    ) -> Option<Answer<R>> {
+        let ticks = self.ticks();
+        let Running { store, upkeep, .. } = self.running.as_mut()?;
+        store.set_epoch_deadline(ticks);
+        let answer = call(upkeep.as_ref()?.annals_session_upkeep(), store);
+        Some(self.answered(answer))
+    }
+
+    fn answered<R>(&mut self, answer: wasmtime::Result<Answer<R>>) -> Answer<R> {
+        answer.unwrap_or_else(|error| {
+            // After a trap the instance cannot be entered again.
+            self.running = None;
+            Err(self.stopped(&error).into())
+        })
     }
 
     fn stopped(&self, error: &wasmtime::Error) -> Error {
@@ -234,101 +278,17 @@ impl Backend {
     }
 }
 
-fn not_linked() -> Error {
-    let message = "there is no backend; build with one";
-    Error::new(ErrorCode::NotConfigured, "not-configured", message, &[])
-}
-
-/// Forwards to the backend, where there is one.
-fn forward<R>(
-    backend: &mut Option<Backend>,
-    call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
-) -> Answer<R> {
-    match backend {
-        Some(backend) => backend.call(call),
-        None => Err(not_linked().into()),
+/// A backend that cannot be started again, whatever the reason: the call is one about sessions.
+fn unavailable(error: Error) -> Error {
+    Error {
+        code: ErrorCode::Unavailable,
+        ..error
     }
 }
 
-impl Host for Option<Backend> {
-    fn configure(&mut self, settings: Vec<(String, String)>) -> Answer<BackendInfo> {
-        let info = forward(self, |guest, store| guest.call_configure(store, &settings))?;
-        if let Some(backend) = self {
-            backend.configured = Some(settings);
-        }
-        Ok(info)
-    }
-
-    fn acquire(
-        &mut self,
-        id: Option<String>,
-        holder: String,
-        evict: Option<Eviction>,
-    ) -> Answer<String> {
-        forward(self, |guest, store| {
-            guest.call_acquire(store, id.as_ref(), &holder, evict.as_ref())
-        })
-    }
-
-    fn renew(&mut self, id: Option<String>, token: String) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_renew(store, id.as_ref(), &token)
-        })
-    }
-
-    fn release(&mut self, id: Option<String>, token: String) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_release(store, id.as_ref(), &token)
-        })
-    }
-
-    fn create(&mut self, header: SessionHeader, token: String, first: Batch) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_create(store, &header, &token, &first)
-        })
-    }
-
-    fn append(&mut self, id: String, token: String, events: Batch) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_append(store, &id, &token, &events)
-        })
-    }
-
-    fn load(&mut self, id: String, cursor: u64, bytes_max: u32) -> Answer<Page> {
-        forward(self, |guest, store| {
-            guest.call_load(store, &id, cursor, bytes_max)
-        })
-    }
-
-    fn truncate(&mut self, id: String, token: String, keep_events: u64) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_truncate(store, &id, &token, keep_events)
-        })
-    }
-
-    fn list(&mut self, cursor: Option<String>, count_max: u32) -> Answer<Listing> {
-        forward(self, |guest, store| {
-            guest.call_list(store, cursor.as_deref(), count_max)
-        })
-    }
-
-    fn has(&mut self, id: String) -> Answer<bool> {
-        forward(self, |guest, store| guest.call_has(store, &id))
-    }
-
-    fn load_cut(&mut self, id: String, cursor: u64, bytes_max: u32) -> Answer<Page> {
-        forward(self, |guest, store| {
-            guest.call_load_cut(store, &id, cursor, bytes_max)
-        })
-    }
-
-    fn delete(&mut self, id: String, token: String) -> Answer<()> {
-        forward(self, |guest, store| guest.call_delete(store, &id, &token))
-    }
-
-    fn update(&mut self, id: String, summary: SessionSummary) -> Answer<()> {
-        forward(self, |guest, store| guest.call_update(store, &id, &summary))
-    }
+fn not_running(name: &str) -> Error {
+    let message = format!("{name} is not running; call again");
+    Error::new(ErrorCode::Unavailable, "backend-not-running", message, &[])
 }
 
 /// Moves an engine's epoch on until it is dropped.

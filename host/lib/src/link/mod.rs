@@ -1,8 +1,13 @@
 //! The store component with a backend, instantiated, and the live sessions that handles point to.
 
+mod alone;
 mod composed;
 mod dynamic;
 mod entry;
+mod forward;
+mod live;
+mod swap;
+mod tended;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -13,30 +18,46 @@ use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
 use crate::bindings::store::SessionStore;
 use crate::bindings::store::annals::session::{observer, types};
-use crate::bindings::store::exports::annals::session::store::{Guest, GuestSession};
+use crate::bindings::store::exports::annals::session::store::Guest;
 use crate::builder::Link;
 use crate::component::{self, Source};
 use crate::error::{Error, Result};
 use crate::grants::{GUEST_ROOT, Grants};
 use crate::holder;
 use crate::medium;
-use crate::observer::Observer;
-use crate::records::{BackendInfo, Batch, ErrorCode, LeaseScope, SessionHeader};
+use crate::observer::Observers;
+use crate::records::{BackendInfo, Batch, ErrorCode, StoreOptions};
+use crate::watch::Watch;
 
-pub(crate) use dynamic::Limits;
+pub(crate) use alone::Alone;
+pub(crate) use dynamic::{Backend, Limits};
+pub(crate) use live::Entered;
+pub(crate) use swap::Leaving;
+pub(crate) use tended::Tended;
+
+use live::Live;
 
 /// The setting that names a backend's root.
 const ROOT_SETTING: &str = "root";
 
+/// Name and value of each setting of a backend.
+type Settings = Vec<(String, String)>;
+
+/// A backend, not linked yet.
+pub(crate) struct Chosen {
+    pub(crate) source: Source,
+    pub(crate) grants: Grants,
+    pub(crate) settings: Settings,
+    pub(crate) limits: Limits,
+}
+
 /// What the builder chose.
 pub(crate) struct Plan {
-    pub(crate) source: Source,
+    /// None: no backend.
+    pub(crate) chosen: Option<Chosen>,
     pub(crate) link: Link,
-    pub(crate) grants: Grants,
-    pub(crate) settings: Vec<(String, String)>,
-    pub(crate) out_of_band_types: Vec<String>,
-    pub(crate) observer: Box<dyn Observer>,
-    pub(crate) limits: Limits,
+    pub(crate) options: StoreOptions,
+    pub(crate) observers: Observers,
 }
 
 /// The store component and what it keeps.
@@ -48,41 +69,52 @@ pub(crate) struct Linked {
     /// By key too, of the same count.
     prepared: BTreeMap<u64, ResourceAny>,
     next_key: u64,
-    lease: LeaseScope,
-    /// The directory that the backend was granted.
+    /// How the store is configured, whatever its backend.
+    host: Host,
+    bound: Bound,
+    watch: Watch,
+}
+
+/// This process and what it chose.
+struct Host {
+    holder: String,
+    options: StoreOptions,
+}
+
+/// The present backend, as it is configured.
+#[derive(Default)]
+struct Bound {
+    /// None without a backend.
+    settings: Option<Settings>,
+    /// The directory that it was granted.
     root: Option<PathBuf>,
+    /// None without a backend, and while it is not configured.
+    info: Option<BackendInfo>,
 }
 
 /// What linking gives: the store component, not configured yet.
 struct Instance {
     store: Store<Data>,
     exports: SessionStore,
-    /// For the backend.
-    settings: Vec<(String, String)>,
-}
-
-struct Live {
-    handle: ResourceAny,
-    id: String,
-    is_closed: bool,
-    /// Whether the last call that was to make events durable failed: the caller was told so, and only the caller
-    /// tries again.
-    has_failed: bool,
-}
-
-/// A session that a handle may point to.
-pub(crate) struct Entered {
-    pub(crate) key: u64,
-    pub(crate) header: SessionHeader,
+    /// For the backend; none without one.
+    settings: Option<Settings>,
+    root: Option<PathBuf>,
 }
 
 /// What the wasmtime store of the store component holds.
 pub(crate) struct Data {
     wasi: WasiCtx,
     table: ResourceTable,
-    observer: Box<dyn Observer>,
-    /// None when the backend is part of the component.
-    backend: Option<dynamic::Backend>,
+    observers: Observers,
+    backend: Attached,
+}
+
+/// Where the store component finds its backend.
+enum Attached {
+    /// In itself.
+    Composed,
+    /// In a wasmtime store of its own, if there is one.
+    Forwarded(Option<Box<Backend>>),
 }
 
 impl WasiView for Data {
@@ -98,19 +130,19 @@ impl types::Host for Data {}
 
 impl observer::Host for Data {
     fn created(&mut self, id: String) -> std::result::Result<(), String> {
-        self.observer.created(&id)
+        self.observers.created(&id)
     }
 
     fn appended(&mut self, id: String, events: Batch) {
-        self.observer.appended(&id, &events);
+        self.observers.appended(&id, &events);
     }
 
     fn flushed(&mut self, id: String) -> std::result::Result<(), String> {
-        self.observer.flushed(&id)
+        self.observers.flushed(&id)
     }
 
     fn disposed(&mut self, id: String) {
-        self.observer.disposed(&id);
+        self.observers.disposed(&id);
     }
 }
 
@@ -124,45 +156,61 @@ fn linker(engine: &Engine) -> wasmtime::Result<Linker<Data>> {
 
 impl Linked {
     /// Links, instantiates and configures.
-    pub(crate) fn new(plan: Plan, since_ms: u64) -> Result<(Self, BackendInfo)> {
+    pub(crate) fn new(plan: Plan, since_ms: u64) -> Result<Self> {
         let Plan {
-            source,
+            chosen,
             link,
-            grants,
-            settings,
-            out_of_band_types,
-            observer,
-            limits,
+            options,
+            observers,
         } = plan;
-        let root = grants.root().map(Path::to_path_buf);
-        let Instance {
-            store,
-            exports,
-            settings,
-        } = match link {
-            Link::Static => composed::link(&source, grants, settings, observer)?,
-            Link::Dynamic => dynamic::link(source, grants, settings, observer, limits)?,
+        let instance = match (chosen, link) {
+            (Some(chosen), Link::Static) => composed::link(chosen, observers)?,
+            (Some(chosen), Link::Dynamic) => {
+                let (backend, settings) = Backend::new(chosen)?;
+                dynamic::link(Some(backend), Some(settings), observers)?
+            }
+            (None, Link::Static | Link::Dynamic) => dynamic::link(None, None, observers)?,
         };
         let mut linked = Self {
-            store,
-            exports,
+            store: instance.store,
+            exports: instance.exports,
             sessions: BTreeMap::new(),
             prepared: BTreeMap::new(),
             next_key: 0,
-            lease: LeaseScope::Session,
-            root,
+            host: Host {
+                holder: holder::this_process(since_ms),
+                options,
+            },
+            bound: Bound {
+                root: instance.root,
+                ..Bound::default()
+            },
+            watch: Watch::default(),
         };
-        let holder = holder::this_process(since_ms);
-        let info = linked
-            .ask(|store, data| {
-                store.call_configure(data, &holder, &out_of_band_types, Some(&settings))
-            })?
-            .ok_or_else(|| {
-                let message = "the store was configured without a backend";
-                Error::new(ErrorCode::NotConfigured, "not-configured", message, &[])
-            })?;
-        linked.lease = info.lease;
-        Ok((linked, info))
+        linked.configure(instance.settings)?;
+        Ok(linked)
+    }
+
+    /// Hands the settings to the backend; none means that there is none.
+    fn configure(&mut self, settings: Option<Settings>) -> Result<()> {
+        let (holder, options) = (self.host.holder.clone(), self.host.options.clone());
+        let info = self.ask(|store, data| {
+            store.call_configure(data, &holder, &options, settings.as_deref())
+        })?;
+        self.bound.settings = settings;
+        self.bound.info = info;
+        Ok(())
+    }
+
+    /// What people should know of where the sessions are.
+    pub(crate) fn warnings(&self) -> Vec<String> {
+        let root = self.bound.root.as_deref();
+        root.and_then(medium::too_open).into_iter().collect()
+    }
+
+    /// What the backend promises, if there is one.
+    pub(crate) fn info(&self) -> Option<&BackendInfo> {
+        self.bound.info.as_ref()
     }
 
     /// Calls the store. A trap becomes `unavailable`, now and for every later call.
@@ -175,195 +223,15 @@ impl Linked {
     ) -> Result<R> {
         let guest = self.exports.annals_session_store();
         let answer = call(guest, &mut self.store).map_err(|error| trapped(&error))?;
-        answer.map_err(|error| match &self.root {
-            Some(root) => medium::explained(error.into(), root),
-            None => error.into(),
-        })
+        answer.map_err(|error| explained(error, self.bound.root.as_deref()))
     }
+}
 
-    /// [`Linked::ask`] of a live session.
-    pub(crate) fn ask_session<R>(
-        &mut self,
-        key: u64,
-        call: impl FnOnce(
-            GuestSession<'_>,
-            &mut Store<Data>,
-            ResourceAny,
-        ) -> wasmtime::Result<std::result::Result<R, types::Error>>,
-    ) -> Result<R> {
-        let handle = self.live(key)?.handle;
-        self.ask(|store, data| call(store.session(), data, handle))
-    }
-
-    /// Asks, and when a lease is held by a process that is gone, takes it and asks again.
-    pub(crate) fn ask_judging<R>(
-        &mut self,
-        id: &String,
-        ask: impl Fn(&mut Self) -> Result<R>,
-    ) -> Result<R> {
-        let error = match ask(self) {
-            Err(error) if error.code == ErrorCode::Busy => error,
-            answer => return answer,
-        };
-        let Some(token) = holder::token_of_gone(&error.detail) else {
-            return Err(error);
-        };
-        let eviction = types::Eviction {
-            token,
-            why: types::EvictionReason::Gone,
-        };
-        self.ask(|store, data| store.call_evict(data, id, &eviction))?;
-        ask(self)
-    }
-
-    /// [`Linked::ask_session`] of what stores events, at the caller's wish. The lease of a holder that is gone is taken;
-    /// a failure is remembered.
-    pub(crate) fn ask_storing(
-        &mut self,
-        key: u64,
-        call: impl Fn(
-            GuestSession<'_>,
-            &mut Store<Data>,
-            ResourceAny,
-        ) -> wasmtime::Result<std::result::Result<(), types::Error>>,
-    ) -> Result<()> {
-        let id = self.live(key)?.id.clone();
-        let answer = self.ask_judging(&id, |linked| linked.ask_session(key, &call));
-        if let Some(live) = self.sessions.get_mut(&key) {
-            live.has_failed = answer.is_err();
-        }
-        answer
-    }
-
-    /// [`Linked::ask_session`] of what appends and stores in one. When events were taken in and it failed all the same,
-    /// they could not be stored, and that is remembered; a refusal takes none in.
-    pub(crate) fn ask_appending<R>(
-        &mut self,
-        key: u64,
-        call: impl FnOnce(
-            GuestSession<'_>,
-            &mut Store<Data>,
-            ResourceAny,
-        ) -> wasmtime::Result<std::result::Result<R, types::Error>>,
-    ) -> Result<R> {
-        let before = self.next_seq(key)?;
-        let answer = self.ask_session(key, call);
-        if answer.is_err()
-            && self.next_seq(key).ok() != Some(before)
-            && let Some(live) = self.sessions.get_mut(&key)
-        {
-            live.has_failed = true;
-        }
-        answer
-    }
-
-    /// The seq of the session's next event.
-    pub(crate) fn next_seq(&mut self, key: u64) -> Result<u64> {
-        self.ask_session(key, |session, data, handle| {
-            Ok(Ok::<_, types::Error>(session.call_next_seq(data, handle)?))
-        })
-    }
-
-    /// Keeps a session that the store has just made.
-    pub(crate) fn enter(&mut self, handle: ResourceAny) -> Result<Entered> {
-        let header = self.ask(|store, data| {
-            let header = store.session().call_header(data, handle)?;
-            Ok(Ok::<_, types::Error>(header))
-        })?;
-        let key = self.next_key;
-        self.next_key += 1;
-        self.sessions.insert(
-            key,
-            Live {
-                handle,
-                id: header.id.clone(),
-                is_closed: false,
-                has_failed: false,
-            },
-        );
-        Ok(Entered { key, header })
-    }
-
-    /// No handle points to the session any more, so it is closed. One that cannot be stays live, to be closed at the
-    /// end. After a failure that the caller knows of it is let go as it is: what was reported as not stored must not be
-    /// stored behind the back of a caller who does it again elsewhere.
-    pub(crate) fn forget(&mut self, key: u64) {
-        let Ok(live) = self.live(key) else { return };
-        let has_left = if live.is_closed {
-            true
-        } else if live.has_failed {
-            // It has left also when its lease cannot be given back.
-            let _ = self.ask_session(key, |session, data, handle| {
-                session.call_detach(data, handle)
-            });
-            true
-        } else {
-            let id = live.id.clone();
-            let closed = self.ask_judging(&id, |linked| {
-                linked.ask_session(key, |session, data, handle| {
-                    session.call_close(data, handle)
-                })
-            });
-            closed.is_ok()
-        };
-        if has_left && let Some(live) = self.sessions.remove(&key) {
-            // Fails only when the store has trapped, and then there is nothing to drop.
-            let _ = live.handle.resource_drop(&mut self.store);
-        }
-    }
-
-    /// [`Linked::forget`] of every session.
-    pub(crate) fn forget_all(&mut self) {
-        let keys: Vec<u64> = self.sessions.keys().copied().collect();
-        for key in keys {
-            self.forget(key);
-        }
-    }
-
-    pub(crate) fn close(&mut self, key: u64) -> Result<()> {
-        if self.live(key)?.is_closed {
-            return Ok(());
-        }
-        self.ask_storing(key, |session, data, handle| {
-            session.call_close(data, handle)
-        })?;
-        if let Some(live) = self.sessions.get_mut(&key) {
-            live.is_closed = true;
-        }
-        Ok(())
-    }
-
-    /// Closes what it can and answers the first error.
-    pub(crate) fn close_all(&mut self) -> Result<()> {
-        let open: Vec<u64> = self
-            .sessions
-            .iter()
-            .filter(|(_, live)| !live.is_closed)
-            .map(|(key, _)| *key)
-            .collect();
-        let mut first = Ok(());
-        for key in open {
-            let closed = self.close(key);
-            first = first.and(closed);
-        }
-        first
-    }
-
-    /// Whether a lease is held that others would find abandoned.
-    pub(crate) fn needs_renewal(&self) -> bool {
-        self.lease != LeaseScope::None && self.sessions.values().any(|live| !live.is_closed)
-    }
-
-    /// Shows that this process is alive. A session whose lease was lost refuses its next write, which is soon enough.
-    pub(crate) fn renew(&mut self) {
-        let _ = self.ask(|store, data| store.call_renew(data));
-    }
-
-    fn live(&self, key: u64) -> Result<&Live> {
-        self.sessions.get(&key).ok_or_else(|| {
-            let message = "the session is closed; open it again";
-            Error::new(ErrorCode::NotFound, "session-closed", message, &[])
-        })
+/// An answer of the store, with what only the host can see of a medium.
+fn explained(error: types::Error, root: Option<&Path>) -> Error {
+    match root {
+        Some(root) => medium::explained(error.into(), root),
+        None => error.into(),
     }
 }
 
@@ -377,8 +245,8 @@ fn trapped(error: &wasmtime::Error) -> Error {
 fn granted(
     component: &Component,
     grants: Grants,
-    mut settings: Vec<(String, String)>,
-) -> Result<(Grants, Vec<(String, String)>)> {
+    mut settings: Settings,
+) -> Result<(Grants, Settings)> {
     if !component::uses_files(component) {
         return Ok((Grants::nothing(), settings));
     }

@@ -26,7 +26,7 @@ fn holder() {
     std::process::abort();
 }
 
-fn run_holder(root: &std::path::Path) {
+pub fn run_holder(root: &std::path::Path) {
     let mut child = Command::new(std::env::current_exe().unwrap());
     child.args(["--exact", "evictions::holder", "--ignored"]);
     let output = child.env(ROOT, root).output().unwrap();
@@ -49,12 +49,13 @@ fn the_lease_of_a_dead_process_is_taken_over() {
 // A process died between taking the lease of a new session and storing it: the id could never be used again.
 #[test]
 fn an_id_that_a_dead_process_was_about_to_use_is_free() {
-    for way in ["flush", "persist", "close", "drop", "fork"] {
+    for way in ["flush", "persist", "close", "drop", "fork", "out-of-band"] {
         let root = tempfile::tempdir().unwrap();
         run_holder(root.path());
         std::fs::remove_file(root.path().join("_no-cwd/a.jsonl")).unwrap();
 
-        let annals = Annals::jsonl(root.path()).unwrap();
+        let builder = Annals::builder().root(root.path());
+        let annals = builder.out_of_band_type("plugin/note").build().unwrap();
         let options = |id: &str| CreateOptions {
             id: Some(id.into()),
             ..CreateOptions::default()
@@ -71,13 +72,18 @@ fn an_id_that_a_dead_process_was_about_to_use_is_free() {
             }
             _ => annals.create(options("a")).unwrap(),
         };
-        if way != "fork" {
+        if way != "fork" && way != "out-of-band" {
             session.append(TURN).unwrap();
         }
         match way {
             "persist" => session.persist().unwrap(),
             "close" => session.close().unwrap(),
             "drop" => {}
+            "out-of-band" => {
+                let note = r#"{"type":"plugin/note","data":1}"#;
+                let batch = session.append_out_of_band(note, "{}").unwrap();
+                assert_eq!((batch.first_seq, session.next_seq().unwrap()), (1, 3));
+            }
             _ => session.flush().unwrap(),
         }
         drop(session);

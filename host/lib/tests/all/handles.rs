@@ -88,7 +88,7 @@ fn a_session_has_one_writer() {
 }
 
 /// Writing the log of `a` fails until the returned guard is called.
-fn break_log(root: &Path) -> impl FnOnce() {
+pub fn break_log(root: &Path) -> impl FnOnce() {
     let log = root.join("_no-cwd/a.jsonl");
     let away = root.join("away");
     std::fs::rename(&log, &away).unwrap();
@@ -185,7 +185,79 @@ fn an_explicit_retry_stores_and_so_does_a_shutdown() {
     }
 }
 
-fn named(id: &str) -> CreateOptions {
+/// One with a flush that failed, its cause mended, and a type opted in.
+fn failed_once(root: &Path, fail: fn(&Session)) -> Session {
+    let builder = Annals::builder().root(root);
+    let annals = builder.out_of_band_type("plugin/note").build().unwrap();
+    let session = annals.create(named("a")).unwrap();
+    session.append(TURN).unwrap();
+    session.flush().unwrap();
+    let mend = break_log(root);
+    fail(&session);
+    mend();
+    session
+}
+
+fn stored_count(root: &Path) -> u64 {
+    let annals = Annals::jsonl(root).unwrap();
+    let (session, _) = annals.open("a", OpenMode::Inspect).unwrap();
+    session.next_seq().unwrap()
+}
+
+const NOTE: &str = r#"{"type":"plugin/note","data":1}"#;
+
+// After a flush that failed an append outside the loop stored everything, and what came after it was lost at the end.
+#[test]
+fn a_store_outside_the_loop_makes_good_for_a_failed_flush() {
+    let root = tempfile::tempdir().unwrap();
+    let session = failed_once(root.path(), |session| {
+        session.append(&TURN.replace(":1", ":2")).unwrap();
+        session.flush().unwrap_err();
+    });
+    session.append_out_of_band(NOTE, "{}").unwrap();
+    session.append(&TURN.replace(":1", ":4")).unwrap();
+    drop(session);
+    assert_eq!(stored_count(root.path()), 12);
+}
+
+// In an open turn it stores nothing, and so makes good for nothing.
+#[test]
+fn an_append_into_an_open_turn_makes_good_for_nothing() {
+    let root = tempfile::tempdir().unwrap();
+    let session = failed_once(root.path(), |session| {
+        let start = TURN.replace(":1", ":2");
+        session.append(start.lines().next().unwrap()).unwrap();
+        session.flush().unwrap_err();
+    });
+    session.append_out_of_band(NOTE, "{}").unwrap();
+    drop(session);
+    assert_eq!(stored_count(root.path()), 3);
+}
+
+#[test]
+fn an_event_that_is_refused_outside_the_loop_is_no_failed_flush() {
+    let root = tempfile::tempdir().unwrap();
+    let session = failed_once(root.path(), |_| {});
+    let lossy = r#"{"type":"plugin/note","data":-0}"#;
+    let refused = session.append_out_of_band(lossy, "{}").unwrap_err();
+    assert_eq!(refused.code, ErrorCode::Invalid);
+    session.append(&TURN.replace(":1", ":3")).unwrap();
+    drop(session);
+    assert_eq!(stored_count(root.path()), 8);
+}
+
+#[test]
+fn a_flush_that_fails_outside_the_loop_is_one() {
+    let root = tempfile::tempdir().unwrap();
+    let session = failed_once(root.path(), |session| {
+        session.append_out_of_band(NOTE, "{}").unwrap_err();
+    });
+    assert_eq!(session.next_seq().unwrap(), 6);
+    drop(session);
+    assert_eq!(stored_count(root.path()), 3);
+}
+
+pub fn named(id: &str) -> CreateOptions {
     CreateOptions {
         id: Some(id.to_owned()),
         ..CreateOptions::default()

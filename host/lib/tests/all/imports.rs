@@ -1,4 +1,4 @@
-//! What the artefacts ask of those who run them.
+//! What the artefacts ask of those who run them, and what they give.
 
 use std::collections::BTreeSet;
 
@@ -16,6 +16,26 @@ fn imports(name: &str) -> BTreeSet<String> {
         .keys()
         .cloned()
         .collect()
+}
+
+/// Interfaces only; the names of types that they use are not among them.
+fn exports(name: &str) -> BTreeSet<String> {
+    let bytes = std::fs::read(artefact(name)).unwrap();
+    let mut graph = CompositionGraph::new();
+    let package = Package::from_bytes("test:component", None, bytes, graph.types_mut()).unwrap();
+    graph.types()[package.ty()]
+        .exports
+        .keys()
+        .cloned()
+        .collect()
+}
+
+#[test]
+fn a_store_gives_its_two_interfaces_however_it_is_linked() {
+    let both = set(&["annals:session/store@0.1.0", "annals:session/log@0.1.0"]);
+    for name in ["store.wasm", "annals-jsonl.wasm", "annals-memory.wasm"] {
+        assert_eq!(exports(name), both, "{name}");
+    }
 }
 
 fn set(names: &[&str]) -> BTreeSet<String> {

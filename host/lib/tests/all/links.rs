@@ -27,7 +27,7 @@ fn a_session_goes_to_the_medium_and_comes_back() {
             builder = builder.link(link);
         }
         let annals = builder.clock(|| 1_700_000_000_000).build().unwrap();
-        assert_eq!(annals.info().name, name);
+        assert_eq!(annals.info().unwrap().name, name);
         round_trip(&annals);
         annals.shutdown().unwrap();
         let logs = walk(root.path());

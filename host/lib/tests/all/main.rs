@@ -3,16 +3,23 @@
 // A test says what it found by panicking, helpers included.
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
+mod agents;
 mod components;
 mod entries;
 mod evictions;
 mod faulty;
 mod handles;
 mod imports;
+mod large;
+mod leases;
 mod links;
+mod log;
 mod observers;
 mod roots;
+mod strict;
+mod swap;
 mod traps;
+mod upkeep;
 
 use std::path::{Path, PathBuf};
 

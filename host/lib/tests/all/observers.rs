@@ -100,3 +100,83 @@ fn a_veto_undoes_the_creation() {
     let seen: Vec<String> = events.iter().collect();
     assert_eq!(seen, ["created b", "disposed b"]);
 }
+
+/// Panics in the callback of that name, and counts the others.
+struct Clumsy {
+    on: &'static str,
+    seen: Sender<String>,
+}
+
+impl Clumsy {
+    fn hear(&self, what: &str) {
+        assert!(self.on != what, "clumsy in {what}");
+        self.seen.send(what.to_owned()).unwrap();
+    }
+}
+
+impl Observer for Clumsy {
+    fn created(&mut self, _id: &str) -> Result<(), String> {
+        self.hear("created");
+        Ok(())
+    }
+    fn appended(&mut self, _id: &str, _events: &Batch) {
+        self.hear("appended");
+    }
+    fn flushed(&mut self, _id: &str) -> Result<(), String> {
+        self.hear("flushed");
+        Ok(())
+    }
+    fn disposed(&mut self, _id: &str) {
+        self.hear("disposed");
+    }
+}
+
+// A panic ended the thread, and every later call said that the store was shut down.
+#[test]
+fn a_panic_of_an_observer_is_contained() {
+    for on in ["created", "appended", "flushed", "disposed"] {
+        let (seen, events) = channel();
+        let (other, others) = channel();
+        let annals = Annals::builder()
+            .backend(Backend::Memory)
+            .observer(Box::new(Clumsy { on, seen }))
+            .observer(Box::new(Clumsy {
+                on: "",
+                seen: other,
+            }))
+            .build()
+            .unwrap();
+        let created = annals.create(named("a"));
+        if on == "created" {
+            let error = created.unwrap_err();
+            assert_eq!(error.reason, "listener-error");
+            assert!(
+                error.message.contains("panicked: clumsy in created"),
+                "{}",
+                error.message
+            );
+            assert!(annals.live().unwrap().is_empty());
+            annals.shutdown().unwrap();
+            // the second one was not told of the creation, so neither of the end
+            assert_eq!(events.iter().collect::<Vec<_>>(), ["disposed"]);
+            assert_eq!(others.iter().count(), 0);
+            continue;
+        }
+        let session = created.unwrap();
+        session.append(TURN).unwrap();
+        let flushed = session.flush();
+        if on == "flushed" {
+            let message = flushed.unwrap_err().message;
+            assert!(message.contains("panicked: clumsy in flushed"), "{message}");
+        } else {
+            flushed.unwrap();
+        }
+        assert!(annals.has("a").unwrap());
+        session.detach().unwrap();
+        annals.shutdown().unwrap();
+        let every = ["created", "appended", "flushed", "disposed"];
+        assert_eq!(others.iter().collect::<Vec<_>>(), every);
+        let heard = every.iter().filter(|what| **what != on);
+        assert!(events.iter().eq(heard.copied()), "{on}");
+    }
+}

@@ -75,3 +75,30 @@ fn a_backend_that_never_returns() {
     );
     assert!(started.elapsed().as_secs() < 10);
 }
+
+// A root that was taken away was made again, empty, when the backend started again: every session seemed gone.
+#[test]
+fn a_backend_that_starts_again_makes_no_new_root() {
+    let parent = tempfile::tempdir().unwrap();
+    let root = parent.path().join("sessions");
+    let annals = Annals::builder()
+        .link(Link::Dynamic)
+        .root(&root)
+        .backend_memory_bytes_max(4 * MIB)
+        .build()
+        .unwrap();
+    let large = annals.create(CreateOptions::default()).unwrap();
+    large.append(&long_turn(8 * MIB)).unwrap();
+    assert_eq!(large.flush().unwrap_err().reason, "backend-trapped");
+    std::fs::rename(&root, parent.path().join("away")).unwrap();
+    for _ in 0..2 {
+        let error = annals.has("a").unwrap_err();
+        assert_eq!(
+            (error.code, error.reason.as_str()),
+            (ErrorCode::Unavailable, "root-not-found")
+        );
+    }
+    assert!(!root.exists());
+    std::fs::rename(parent.path().join("away"), &root).unwrap();
+    assert!(!annals.has("a").unwrap());
+}
