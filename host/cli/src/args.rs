@@ -6,14 +6,16 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    append, create, delete, fork, import, list, messages, resume, show, update, verify,
+    append, create, delete, doctor, fork, import, list, messages, resume, salvage, show, update,
+    verify,
 };
 use crate::output::Format;
 
 /// Durable sessions for AI agents.
 ///
 /// Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 refused or failed, 2 usage or
-/// configuration, 3 damaged or of another format version, 70 a fault of this program.
+/// configuration, 3 damaged or of another format version, 70 a fault of this program. A command that SIGTERM, SIGHUP or
+/// SIGINT ended stored what it had accepted; its code is 128 and the signal's number.
 #[derive(Debug, Parser)]
 #[command(name = "annals", version, max_term_width = 100)]
 pub struct Cli {
@@ -40,6 +42,9 @@ pub struct Global {
     /// How store and backend are linked; by default static for bundled backends, dynamic for others
     #[arg(long, global = true)]
     pub link: Option<Link>,
+    /// How long to wait for a session that somebody else writes, in milliseconds
+    #[arg(long, global = true, value_name = "MS", default_value_t = 2000)]
+    pub wait: u64,
     /// How results are written
     #[arg(long, global = true, default_value = "text")]
     pub format: Format,
@@ -77,6 +82,16 @@ pub enum Link {
     Dynamic,
 }
 
+impl From<&Backend> for annals::Backend {
+    fn from(backend: &Backend) -> Self {
+        match backend {
+            Backend::Jsonl => Self::Jsonl,
+            Backend::Memory => Self::Memory,
+            Backend::File(path) => Self::File(path.clone()),
+        }
+    }
+}
+
 impl From<Link> for annals::Link {
     fn from(link: Link) -> Self {
         match link {
@@ -95,7 +110,9 @@ pub enum Command {
     Messages(After<messages::Messages>),
     List(After<list::List>),
     Verify(After<verify::Verify>),
+    Doctor(After<doctor::Doctor>),
     Resume(After<resume::Resume>),
+    Salvage(After<salvage::Salvage>),
     Fork(After<fork::Fork>),
     Update(After<update::Update>),
     Delete(After<delete::Delete>),

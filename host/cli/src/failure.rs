@@ -4,10 +4,14 @@ use std::io;
 use std::process::ExitCode;
 
 use annals::ErrorCode;
-use annals_core::fault::{Class, Fault};
+use annals_core::fault::{Class, Fault, quoted};
 use serde_json::Value;
 
+use crate::text;
 use crate::time;
+
+/// How long a holder that lives may seem silent.
+const SILENT_MS_MIN: u64 = 1500;
 
 /// The exit codes of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -59,20 +63,48 @@ impl Failure {
         }
     }
 
+    /// A failure about one line of the input.
+    pub fn at_line(self, number: u64) -> Self {
+        match self {
+            Self::Said(exit, message) => {
+                Self::Said(exit, format!("stdin, line {number}: {message}"))
+            }
+            Self::ReaderLeft => Self::ReaderLeft,
+        }
+    }
+
     /// A failure of a call about one session, whose name goes before a message that does not have it, with
     /// the command that helps.
     pub fn about(id: &str, error: annals::Error) -> Self {
-        let name = format!("{id:?}");
+        let name = quoted(id);
         let mut message = dated(&error);
         if !message.contains(&name) {
             message = format!("session {name}: {message}");
         }
         match error.code {
             ErrorCode::NotFound => message.push_str("; annals list shows what is stored"),
-            ErrorCode::Corrupt => message.push_str("; annals show prints the log as it is"),
+            ErrorCode::Corrupt => {
+                message.push_str(
+                    "; annals verify says all that is wrong, annals salvage recovers the rest",
+                );
+            }
+            ErrorCode::Busy => message.push_str(&how_to_wait(&error)),
             _ => {}
         }
         Self::Said(exit_of(error.code), message)
+    }
+
+    /// A failure to open a session for writing, with the command that goes on without it where somebody else writes.
+    pub fn opening(id: &str, error: annals::Error) -> Self {
+        let is_held = error.code == ErrorCode::Busy;
+        let failure = Self::about(id, error);
+        match failure {
+            Self::Said(exit, message) if is_held => {
+                let fork = format!("annals fork {}", text::shell_word(id));
+                Self::Said(exit, format!("{message}; {fork} makes a copy to go on in"))
+            }
+            other => other,
+        }
     }
 }
 
@@ -116,6 +148,22 @@ impl From<annals::Error> for Failure {
     }
 }
 
+/// What longer waiting for a `busy` would do: a holder shows that it lives about once a second.
+fn how_to_wait(error: &annals::Error) -> String {
+    let detail: Value = serde_json::from_str(&error.detail).unwrap_or_default();
+    let number = |name| detail.get(name).and_then(Value::as_u64);
+    match (number("silent-ms"), number("lease-ttl-ms")) {
+        (Some(silent_ms), Some(ttl_ms)) if silent_ms >= SILENT_MS_MIN => format!(
+            "; it has shown no sign of life for {}, --wait {} takes over once that was so for {}",
+            time::span(silent_ms),
+            ttl_ms.saturating_add(1000),
+            time::span(ttl_ms)
+        ),
+        (Some(_), _) => "; --wait MS waits longer".to_owned(),
+        (None, _) => String::new(),
+    }
+}
+
 /// The message of a `busy` with the holder's time as a date: backends have no calendar.
 fn dated(error: &annals::Error) -> String {
     let detail: Option<Value> = serde_json::from_str(&error.detail).ok();
@@ -123,10 +171,14 @@ fn dated(error: &annals::Error) -> String {
         .as_ref()
         .and_then(|detail| detail.get("holder")?.get("since")?.as_u64());
     match since {
-        Some(since) if error.code == ErrorCode::Busy => error.message.replace(
-            &format!("since {since}"),
-            &format!("since {}", time::utc(since)),
-        ),
+        Some(since) if error.code == ErrorCode::Busy => {
+            let age = detail
+                .as_ref()
+                .and_then(|detail| detail.get("age-ms")?.as_u64());
+            let age = age.map_or_else(String::new, |age| format!(", for {}", time::span(age)));
+            let dated = format!("since {}{age}", time::utc(since));
+            error.message.replace(&format!("since {since}"), &dated)
+        }
         Some(_) | None => error.message.clone(),
     }
 }

@@ -13,8 +13,27 @@ pub const INPUT_BYTES_MAX: u64 = 512 << 20;
 /// All of a file, at most [`INPUT_BYTES_MAX`].
 pub fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
     let name = format!("{path:?}");
-    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
+    let file = open(path).map_err(|error| unreadable(&name, &error))?;
     read_bounded(file, INPUT_BYTES_MAX, &name)
+}
+
+/// A FIFO that nobody writes to is empty; the usual way to open one would wait for a writer.
+#[cfg(unix)]
+fn open(path: &Path) -> io::Result<File> {
+    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+    use std::os::unix::fs::OpenOptionsExt;
+
+    let flag = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
+    let file = File::options().read(true).custom_flags(flag).open(path)?;
+    // who does write is waited for
+    let flags = fcntl_getfl(&file)?;
+    fcntl_setfl(&file, flags & !OFlags::NONBLOCK)?;
+    Ok(file)
+}
+
+#[cfg(not(unix))]
+fn open(path: &Path) -> io::Result<File> {
+    File::open(path)
 }
 
 /// All of stdin, at most [`INPUT_BYTES_MAX`], as text.

@@ -7,8 +7,11 @@ mod commands;
 mod failure;
 mod header;
 mod input;
+mod lines;
 mod output;
 mod place;
+mod signals;
+mod survey;
 mod text;
 mod time;
 
@@ -43,7 +46,7 @@ fn main() -> ExitCode {
         Ok(Err(failure)) => report(failure),
         Err(_) => Exit::Fault,
     };
-    exit.code()
+    signals::exit_code().map_or_else(|| exit.code(), ExitCode::from)
 }
 
 fn report(failure: Failure) -> Exit {

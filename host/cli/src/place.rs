@@ -1,11 +1,13 @@
 //! Where sessions are kept: from flags to an open store.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use annals::Annals;
+use annals::{Annals, Builder, Upkeep};
 
 use crate::args::{Backend, Global};
 use crate::failure::Failure;
+use crate::output::note;
+use crate::signals;
 
 /// The place that the flags name.
 pub struct Place<'a> {
@@ -17,7 +19,12 @@ pub struct Place<'a> {
 impl Place<'_> {
     /// The sessions that are there. A root that does not exist is refused, not made.
     pub fn open(&self) -> Result<Annals, Failure> {
-        self.link(false)
+        start(self.builder(false)?)
+    }
+
+    /// As [`Place::open`]; the store says of what it inspects whether it fits together.
+    pub fn open_strict(&self) -> Result<Annals, Failure> {
+        start(self.builder(false)?.strict(true))
     }
 
     /// For a command that stores a new session. A root that does not exist is made, but only after `rehearse` did in
@@ -30,16 +37,12 @@ impl Place<'_> {
             let memory = Annals::memory().map_err(Failure::configuration)?;
             rehearse(&memory)?;
         }
-        self.link(true)
+        start(self.builder(true)?)
     }
 
-    fn link(&self, create_root: bool) -> Result<Annals, Failure> {
+    fn builder(&self, create_root: bool) -> Result<Builder, Failure> {
         let backend = self.backend();
-        let mut builder = Annals::builder().backend(match backend {
-            Backend::Jsonl => annals::Backend::Jsonl,
-            Backend::Memory => annals::Backend::Memory,
-            Backend::File(path) => annals::Backend::File(path.clone()),
-        });
+        let mut builder = Annals::builder().backend(backend.into());
         if backend != &Backend::Memory {
             builder = builder.root(self.root()?).create_root(create_root);
         }
@@ -49,7 +52,56 @@ impl Place<'_> {
         for (key, value) in &self.settings {
             builder = builder.setting(key, value);
         }
-        builder.build().map_err(Failure::configuration)
+        Ok(builder.lease_wait_ms(self.global.wait))
+    }
+
+    /// What the backend knows of its medium besides sessions.
+    pub fn upkeep(&self) -> Result<Upkeep, Failure> {
+        let mut place = annals::Place::new(self.backend().into());
+        if self.backend() != &Backend::Memory {
+            place = place.root(self.root()?).create_root(false);
+        }
+        for (key, value) in &self.settings {
+            place = place.setting(key, value);
+        }
+        Upkeep::new(place).map_err(Failure::configuration)
+    }
+
+    /// The root and its mode, where others than its owner may look into it.
+    #[cfg(unix)]
+    pub fn open_to_others(&self) -> Result<Option<(PathBuf, u32)>, Failure> {
+        use std::os::unix::fs::PermissionsExt;
+
+        if self.backend() == &Backend::Memory {
+            return Ok(None);
+        }
+        let root = self.root()?;
+        // One that is not there is refused when it is opened.
+        let Ok(found) = root.metadata() else {
+            return Ok(None);
+        };
+        let mode = found.permissions().mode() & 0o777;
+        Ok((mode & 0o077 != 0).then(|| (root.to_owned(), mode)))
+    }
+
+    /// Keeps the root to its owner.
+    #[cfg(unix)]
+    pub fn close_to_others(&self) -> Result<(), Failure> {
+        use std::os::unix::fs::PermissionsExt;
+
+        let root = self.root()?;
+        std::fs::set_permissions(root, PermissionsExt::from_mode(0o700))
+            .map_err(|error| Failure::refused(format!("cannot change its mode: {error}")))
+    }
+
+    #[cfg(not(unix))]
+    pub fn open_to_others(&self) -> Result<Option<(PathBuf, u32)>, Failure> {
+        Ok(None)
+    }
+
+    #[cfg(not(unix))]
+    pub fn close_to_others(&self) -> Result<(), Failure> {
+        Ok(())
     }
 
     fn backend(&self) -> &Backend {
@@ -63,6 +115,13 @@ impl Place<'_> {
             Failure::usage("no root: give --root DIR or set ANNALS_ROOT to the directory that holds the sessions")
         })
     }
+}
+
+fn start(builder: Builder) -> Result<Annals, Failure> {
+    let annals = builder.build().map_err(Failure::configuration)?;
+    annals.warnings().iter().for_each(|warning| note(warning));
+    signals::close_at_end(&annals);
+    Ok(annals)
 }
 
 /// A session's working directory as it is stored: absolute, and as the operating system names it when it was given

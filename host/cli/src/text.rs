@@ -41,6 +41,21 @@ pub fn excerpt(text: &str, chars_max: usize) -> String {
     short
 }
 
+/// `text` as one word of a command line, quoted where a shell would read it otherwise.
+pub fn shell_word(text: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.' | '/' | ':');
+    if !text.is_empty() && !text.starts_with('-') && text.chars().all(is_plain) {
+        return Cow::Borrowed(text);
+    }
+    let quoted = format!("'{}'", text.replace('\'', r"'\''"));
+    // A word that begins with a dash would be read as a flag.
+    Cow::Owned(if text.starts_with('-') {
+        format!("-- {quoted}")
+    } else {
+        quoted
+    })
+}
+
 /// `3 events`, `1 event`.
 pub fn count(number: u64, noun: &str) -> String {
     let plural = if number == 1 { "" } else { "s" };
@@ -82,6 +97,15 @@ mod tests {
         assert_eq!(excerpt("abcd", 4), "abcd");
         assert_eq!(excerpt("abcde", 4), "abc…");
         assert_eq!(excerpt("é\né", 3), "é\\…");
+    }
+
+    #[test]
+    fn words_are_quoted_for_a_shell() {
+        assert_eq!(shell_word("019-a.b/c"), "019-a.b/c");
+        assert_eq!(shell_word("a b"), "'a b'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
+        assert_eq!(shell_word("-x"), "-- '-x'");
     }
 
     #[test]

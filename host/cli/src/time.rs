@@ -16,6 +16,19 @@ pub fn utc(time_ms: u64) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
+/// A span of time, rounded down: `3 s`, `4 min`, `5 h`, `6 d`.
+pub fn span(span_ms: u64) -> String {
+    let seconds = span_ms / 1000;
+    let (number, unit) = match seconds {
+        0 => (span_ms, "ms"),
+        1..60 => (seconds, "s"),
+        60..3600 => (seconds / 60, "min"),
+        3600..DAY_SECONDS => (seconds / 3600, "h"),
+        _ => (seconds / DAY_SECONDS, "d"),
+    };
+    format!("{number} {unit}")
+}
+
 /// Year, month and day of a day counted from 1970-01-01. Years are taken to begin in March, so that the leap day is
 /// their last.
 fn date(days: u64) -> (u64, u64, u64) {
@@ -36,7 +49,22 @@ fn date(days: u64) -> (u64, u64, u64) {
 
 #[cfg(test)]
 mod tests {
-    use super::utc;
+    use super::{span, utc};
+
+    #[test]
+    fn spans_are_rounded_down() {
+        let cases = [
+            (0, "0 ms"),
+            (999, "999 ms"),
+            (59_999, "59 s"),
+            (60_000, "1 min"),
+            (7_199_999, "1 h"),
+            (259_200_000, "3 d"),
+        ];
+        for (span_ms, text) in cases {
+            assert_eq!(span(span_ms), text);
+        }
+    }
 
     #[test]
     fn days_fall_on_their_dates() {

@@ -4,7 +4,7 @@ use annals::CreateOptions;
 use clap::Args;
 use serde_json::json;
 
-use crate::commands::{Run, store};
+use crate::commands::{Run, made, store};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::place::{self, Place};
@@ -35,9 +35,8 @@ impl Run for Create {
         let session = annals.create(options)?;
         let id = session.id();
         store(&session)?;
-        let mut output = Output::new(place.global.format);
-        output.one(id, &json!({ "id": id }))?;
-        output.end()?;
+        let output = Output::new(place.global.format);
+        made(output, id, &json!({ "id": id }))?;
         Ok(Exit::Done)
     }
 }

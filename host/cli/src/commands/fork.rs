@@ -1,11 +1,17 @@
-use annals::ForkOptions;
+use std::path::PathBuf;
+
+use annals::{Annals, ForkOptions};
+use annals_core::record::read_record;
 use clap::Args;
 use serde_json::json;
 
-use crate::commands::{Run, store};
+use crate::commands::{Run, made, store};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
-use crate::place::Place;
+use crate::place::{self, Place};
+
+/// Bytes asked for at a time.
+const PAGE_BYTES: u32 = 1 << 20;
 
 /// Store a new session that begins with another one's events, and print its id
 #[derive(Args, Debug)]
@@ -18,25 +24,60 @@ pub struct Fork {
     /// The new session's id; by default a new UUIDv7
     #[arg(long = "id", value_name = "NEW")]
     child: Option<String>,
+    /// The new session's working directory, made absolute against the current one; by default that of the other: a
+    /// header never changes, so a project that moved goes on in a fork
+    #[arg(long, value_name = "DIR")]
+    cwd: Option<PathBuf>,
 }
 
 impl Run for Fork {
     fn run(&self, place: &Place) -> Result<Exit, Failure> {
-        let annals = place.open()?;
+        let cwd = self.cwd.as_deref().map(place::working_directory);
         let options = ForkOptions {
             boundary: self.at,
             child: self.child.clone(),
-            ..ForkOptions::default()
+            cwd: cwd.transpose()?,
         };
+        let annals = place.open()?;
         let session = annals
             .fork(&self.id, options)
-            .map_err(|error| Failure::about(&self.id, error))?;
+            .map_err(|error| self.refused(&annals, error))?;
         let (id, count) = (session.id(), session.next_seq()?);
         store(&session)?;
-        let mut output = Output::new(place.global.format);
+        let output = Output::new(place.global.format);
         let value = json!({ "id": id, "parentSession": self.id, "events": count });
-        output.one(id, &value)?;
-        output.end()?;
+        made(output, id, &value)?;
         Ok(Exit::Done)
     }
+}
+
+impl Fork {
+    /// A fork that was refused because the last turn is open, which it is while somebody works in it, can begin before
+    /// that turn.
+    fn refused(&self, annals: &Annals, error: annals::Error) -> Failure {
+        let is_open = self.at.is_none() && error.reason == "fork-open-turn";
+        let failure = Failure::about(&self.id, error);
+        match last_turn_end(annals, &self.id).filter(|_| is_open) {
+            Some(seq) => failure.although(&format!("--at {seq} forks before the open turn")),
+            None => failure,
+        }
+    }
+}
+
+/// The seq of the last stored `turn/end`.
+fn last_turn_end(annals: &Annals, id: &str) -> Option<u64> {
+    let mut last = None;
+    let mut cursor = Some(0);
+    while let Some(at) = cursor {
+        let page = annals.read(id, at, PAGE_BYTES).ok()?;
+        let mut records = page
+            .lines
+            .lines()
+            .rev()
+            .filter_map(|line| read_record(line).ok());
+        let ended = records.find(|record| record.ends_turn);
+        last = ended.map(|record| record.first_seq).or(last);
+        cursor = page.next;
+    }
+    last
 }

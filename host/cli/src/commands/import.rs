@@ -1,25 +1,33 @@
+use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use annals::{Annals, CreateOptions, Session};
 use annals_core::fault::{Fault, Reason};
 use annals_core::header::Header;
 use annals_core::record;
+use annals_core::salvage::{HeaderOrigin, Report, Salvage};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::commands::{Run, store};
+use crate::commands::{Run, made, store};
 use crate::failure::{self, Exit, Failure};
 use crate::input;
-use crate::output::Output;
+use crate::output::{Output, note};
 use crate::place::Place;
+use crate::survey;
 
 /// Store session logs as new sessions, their events kept byte for byte, and print their ids
 ///
 /// A log is checked as it is when a session is opened, but never repaired: one with a torn last line is refused, an
 /// open turn is kept as it is, and so is the header with its id. A byte order mark and blank lines at the end are left
 /// out. Files are imported in order, up to the first that is refused.
+///
+/// With --salvage, bad lines are reported and what is readable is stored, as `annals salvage` recovers it.
 #[derive(Args, Debug)]
 pub struct Import {
+    /// Go on after bad lines, and report them
+    #[arg(long)]
+    salvage: bool,
     /// Session logs: a header line, then one event or packed row a line
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
@@ -27,22 +35,28 @@ pub struct Import {
 
 impl Run for Import {
     fn run(&self, place: &Place) -> Result<Exit, Failure> {
-        let mut output = Output::new(place.global.format);
         let mut store = None;
         for path in &self.files {
             let bytes = input::read_file(path)?;
-            let log = Log::read(path, &bytes)?;
+            let (log, report) = if self.salvage {
+                let (log, report) = Log::salvage(path, &bytes)?;
+                (log, Some(report))
+            } else {
+                (Log::read(path, &bytes)?, None)
+            };
             // Opened late, so that a first file that is no log changes nothing on disk.
             let annals = match &store {
                 Some(annals) => annals,
                 None => store.insert(place.open_new(|memory| log.enter(memory).map(drop))?),
             };
             let (id, count) = log.store(annals)?;
-            let value = json!({ "id": id, "file": path.to_string_lossy(), "events": count });
-            output.one(&id, &value)?;
-            output.flush()?;
+            let mut value = json!({ "id": id, "file": path.to_string_lossy(), "events": count });
+            if let (Some(report), Value::Object(members)) = (&report, &mut value) {
+                members.extend(survey::report_json(report));
+                note_findings(path, report);
+            }
+            made(Output::new(place.global.format), &id, &value)?;
         }
-        output.end()?;
         Ok(Exit::Done)
     }
 }
@@ -52,7 +66,7 @@ struct Log<'a> {
     path: &'a Path,
     header: Header,
     /// Event lines and packed rows, not looked at yet.
-    events: &'a str,
+    events: Cow<'a, str>,
 }
 
 impl<'a> Log<'a> {
@@ -77,8 +91,41 @@ impl<'a> Log<'a> {
         Ok(Self {
             path,
             header,
-            events,
+            events: Cow::Borrowed(events),
         })
+    }
+
+    /// Everything readable, and what is not. Where the header is lost, the file's name is the id.
+    fn salvage(path: &'a Path, bytes: &'a [u8]) -> Result<(Self, Report), Failure> {
+        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+        let filled = bytes.trim_ascii_end().len();
+        let blank = bytes.get(filled..).unwrap_or_default();
+        let end = blank.iter().position(|byte| *byte == b'\n');
+        let bytes = bytes
+            .get(..end.map_or(bytes.len(), |end| filled + end + 1))
+            .unwrap_or(bytes);
+        let first = bytes.split_inclusive(|byte| *byte == b'\n').next();
+        let (first, rest) = bytes.split_at(first.map_or(0, <[u8]>::len));
+
+        let stem = path.file_stem().unwrap_or(path.as_os_str());
+        let mut salvage = Salvage::of_file(&stem.to_string_lossy());
+        let read = salvage.first_line(first).and_then(|()| {
+            salvage.log(rest, Some(first.len() as u64));
+            salvage.finish()
+        });
+        let salvaged = read.map_err(|fault| no_header(path, &fault))?;
+        let report = &salvaged.report;
+        if report.header == HeaderOrigin::Rebuilt && report.in_place + report.set_aside == 0 {
+            let message =
+                format!("cannot import {path:?}: neither a header nor an event can be read in it");
+            return Err(Failure::refused(message));
+        }
+        let log = Self {
+            path,
+            header: salvaged.session.header().clone(),
+            events: Cow::Owned(salvaged.session.stored_from(0).lines.into_owned()),
+        };
+        Ok((log, salvaged.report))
     }
 
     /// Stores the log; its id and the number of its events.
@@ -99,10 +146,10 @@ impl<'a> Log<'a> {
             seed_length: header.seed_length,
             delegation_depth: header.delegation_depth,
             created_at_ms: Some(header.created_at_ms),
-            seed: Some(self.events.to_owned()),
+            seed: Some(self.events.clone().into_owned()),
             extra: header.extra,
         };
-        let refusal = |error| refusal(self.path, self.events, &error);
+        let refusal = |error| refusal(self.path, &self.events, &error);
         annals.create(options).map_err(refusal)
     }
 }
@@ -114,6 +161,20 @@ fn without_blank_end(text: &str) -> (&str, bool) {
     match blank.find('\n') {
         Some(newline) => (text.get(..=filled + newline).unwrap_or(text), false),
         None => (text, true),
+    }
+}
+
+/// Says what was left out or set aside.
+fn note_findings(path: &Path, report: &Report) {
+    for finding in &report.findings {
+        note(&format!("{path:?}: {}", survey::line(finding)));
+    }
+    let unsaid = report.finding_count - report.findings.len() as u64;
+    if unsaid > 0 {
+        note(&format!("{path:?}: and {unsaid} more"));
+    }
+    if report.finding_count > 0 {
+        note(&format!("{path:?}: {}", survey::summary(report)));
     }
 }
 
@@ -157,5 +218,6 @@ fn line_of(events: &str, index: u64) -> u64 {
 }
 
 fn located(path: &Path, line: u64, message: &str) -> String {
-    format!("cannot import {path:?}: line {line}: {message}")
+    let cure = "--salvage goes on after what is bad";
+    format!("cannot import {path:?}: line {line}: {message}; {cure}")
 }

@@ -1,11 +1,11 @@
 use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
-use annals::{SessionEntry, SessionStatus};
+use annals::{Annals, SessionEntry, SessionStatus};
 use clap::Args;
 use serde_json::{Map, Value};
 
-use crate::commands::Run;
+use crate::commands::{Run, verify};
 use crate::failure::{Exit, Failure};
 use crate::header;
 use crate::output::{Format, Output, note};
@@ -18,13 +18,16 @@ const TITLE_CHARS_MAX: usize = 60;
 
 /// List stored sessions, the one with the newest last event first
 ///
-/// Never writes. Each session's header, summary and last records are read, not its whole log: `verify` finds damage
-/// further in.
+/// Never writes. Each session's header, summary and last records are read, not its whole log: --verify and `verify`
+/// find damage further in.
 #[derive(Args, Debug)]
 pub struct List {
     /// Only sessions with this working directory, made absolute against the current one
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
+    /// Read every log whole and mark each that is damaged; `verify` says all that is wrong
+    #[arg(long)]
+    verify: bool,
 }
 
 impl Run for List {
@@ -36,6 +39,11 @@ impl Run for List {
         if let Some(cwd) = &cwd {
             // As paths: shells complete a directory with a slash at its end.
             entries.retain(|entry| cwd_of(entry).map(Path::new) == Some(Path::new(cwd)));
+        }
+        if self.verify {
+            for entry in &mut entries {
+                mark_damage(&annals, entry);
+            }
         }
         entries.sort_by(|a, b| (Reverse(newest(a)), &a.id).cmp(&(Reverse(newest(b)), &b.id)));
 
@@ -53,6 +61,21 @@ impl Run for List {
         output.end()?;
         Ok(Exit::Done)
     }
+}
+
+/// Marks an entry that looks fine and is damaged, or cannot be read. The exit code stays that of a listing.
+fn mark_damage(annals: &Annals, entry: &mut SessionEntry) {
+    if entry.status != SessionStatus::Ok {
+        return;
+    }
+    let note = match verify::judge(annals, &entry.id) {
+        Ok(verdict) if verdict.exit == Exit::Done => return,
+        Ok(verdict) => verdict.message,
+        Err(Failure::Said(_, message)) => Some(message),
+        Err(Failure::ReaderLeft) => None,
+    };
+    entry.status = SessionStatus::Damaged;
+    entry.note = note;
 }
 
 fn cwd_of(entry: &SessionEntry) -> Option<&String> {

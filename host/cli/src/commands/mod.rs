@@ -3,22 +3,27 @@
 pub mod append;
 pub mod create;
 pub mod delete;
+pub mod doctor;
 pub mod fork;
 pub mod import;
 pub mod list;
 pub mod messages;
 pub mod resume;
+pub mod salvage;
 pub mod show;
 pub mod update;
 pub mod verify;
 
 use annals::{Annals, OpenMode, Repair, Session};
+use annals_core::fault::quoted;
 use clap::Args;
+use serde_json::Value;
 
 use crate::args::{After, Cli, Command};
 use crate::failure::{Exit, Failure};
-use crate::output::note;
+use crate::output::{Output, note};
 use crate::place::Place;
+use crate::signals;
 use crate::text;
 
 /// What a command does once its flags are read.
@@ -29,17 +34,19 @@ trait Run: Args {
 /// Runs the command that was asked for.
 pub fn run(cli: &Cli) -> Result<Exit, Failure> {
     match &cli.command {
-        Command::Create(after) => run_after(cli, after),
-        Command::Append(after) => run_after(cli, after),
-        Command::Import(after) => run_after(cli, after),
+        Command::Create(after) => signals::watched(|| run_after(cli, after)),
+        Command::Append(after) => signals::watched(|| run_after(cli, after)),
+        Command::Import(after) => signals::watched(|| run_after(cli, after)),
         Command::Show(after) => run_after(cli, after),
         Command::Messages(after) => run_after(cli, after),
         Command::List(after) => run_after(cli, after),
         Command::Verify(after) => run_after(cli, after),
-        Command::Resume(after) => run_after(cli, after),
-        Command::Fork(after) => run_after(cli, after),
-        Command::Update(after) => run_after(cli, after),
-        Command::Delete(after) => run_after(cli, after),
+        Command::Doctor(after) => signals::watched(|| run_after(cli, after)),
+        Command::Resume(after) => signals::watched(|| run_after(cli, after)),
+        Command::Salvage(after) => signals::watched(|| run_after(cli, after)),
+        Command::Fork(after) => signals::watched(|| run_after(cli, after)),
+        Command::Update(after) => signals::watched(|| run_after(cli, after)),
+        Command::Delete(after) => signals::watched(|| run_after(cli, after)),
     }
 }
 
@@ -75,11 +82,17 @@ fn leave(session: &Session) {
     }
 }
 
+/// Prints a session that was stored just now. Who cannot be told its id is told that it is there.
+fn made(mut output: Output, id: &str, value: &Value) -> Result<(), Failure> {
+    let printed = output.one(id, value).and_then(|()| output.end());
+    printed.map_err(|failure| failure.although(&format!("session {} was stored", quoted(id))))
+}
+
 /// A stored session becomes live.
 fn open(annals: &Annals, id: &str, mode: OpenMode) -> Result<(Session, Repair), Failure> {
     annals
         .open(id, mode)
-        .map_err(|error| Failure::about(id, error))
+        .map_err(|error| Failure::opening(id, error))
 }
 
 /// What opening did to the log, in words; empty when it did nothing.

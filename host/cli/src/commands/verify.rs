@@ -1,4 +1,5 @@
 use annals::{Annals, ErrorCode, OpenMode};
+use annals_core::salvage::Report;
 use clap::Args;
 use serde_json::{Map, Value};
 
@@ -6,6 +7,7 @@ use crate::commands::Run;
 use crate::failure::{self, Exit, Failure};
 use crate::output::{Format, Output, note};
 use crate::place::Place;
+use crate::survey;
 use crate::text;
 
 /// How much of a log is read at once, in bytes.
@@ -13,16 +15,25 @@ const PAGE_BYTES: u32 = 1 << 20;
 
 /// Read sessions whole and check every rule; exit code 3 when one is damaged
 ///
-/// Never writes. A turn that is open is no damage, a torn last line is.
+/// Never writes. A turn that is open is no damage, a torn last line is. Of a damaged log everything that is wrong is
+/// said, each with its line, byte and reason.
 #[derive(Args, Debug)]
 pub struct Verify {
     /// The session; by default all of them
     id: Option<String>,
+    /// Also check that the events fit together: turns and steps numbered and enclosed, results after their calls
+    ///
+    /// A log that breaks this is `invalid`, exit code 3 too: it can be read, and a strict store does not write it.
+    #[arg(long)]
+    strict: bool,
 }
 
 impl Run for Verify {
     fn run(&self, place: &Place) -> Result<Exit, Failure> {
-        let annals = place.open()?;
+        let annals = match self.strict {
+            true => place.open_strict()?,
+            false => place.open()?,
+        };
         let ids = match &self.id {
             Some(id) => vec![id.clone()],
             None => annals
@@ -49,7 +60,7 @@ impl Run for Verify {
             exit = exit.max(verdict.exit);
             bad += u64::from(verdict.exit != Exit::Done);
             match output.format {
-                Format::Text => output.line(&verdict.line())?,
+                Format::Text => verdict.print(&mut output)?,
                 Format::Json => verdicts.push(verdict.json()),
                 Format::Jsonl => output.json(&verdict.json())?,
             }
@@ -71,15 +82,18 @@ impl Run for Verify {
 }
 
 /// What reading a session whole has shown.
-struct Verdict {
+pub(super) struct Verdict {
     id: String,
-    exit: Exit,
-    status: &'static str,
-    events: Option<u64>,
-    open_turn: bool,
-    message: Option<String>,
-    /// Facts of the damage: line, byte, reason.
+    pub(super) exit: Exit,
+    pub(super) status: &'static str,
+    /// None where it cannot be opened.
+    pub(super) events: Option<u64>,
+    pub(super) open_turn: bool,
+    pub(super) message: Option<String>,
+    /// Facts of the first damage: line, byte, reason.
     facts: Map<String, Value>,
+    /// All of it.
+    damage: Option<Report>,
 }
 
 impl Verdict {
@@ -92,7 +106,44 @@ impl Verdict {
             open_turn: false,
             message: Some(message),
             facts: Map::new(),
+            damage: None,
         }
+    }
+
+    /// Of a log that a strict store refuses to write. What does not fit comes before a bad end.
+    fn not_fitting(mut self, refusal: annals::Error) -> Self {
+        if self.exit == Exit::Done {
+            self.status = "invalid";
+        }
+        self.exit = Exit::Integrity;
+        let end = self.message.take();
+        let end = end.map_or(String::new(), |message| format!("; {message}"));
+        self.message = Some(format!("{}{end}", refusal.message));
+        let detail: Value = serde_json::from_str(&refusal.detail).unwrap_or_default();
+        self.facts = Map::new();
+        for name in ["line", "seq"] {
+            if let Some(fact) = detail.get(name) {
+                self.facts.insert(name.into(), fact.clone());
+            }
+        }
+        self.facts.insert("reason".into(), refusal.reason.into());
+        self
+    }
+
+    fn print(&self, output: &mut Output) -> Result<(), Failure> {
+        output.line(&self.line())?;
+        // one finding is in the line already
+        let Some(damage) = self.damage.as_ref().filter(|all| all.finding_count > 1) else {
+            return Ok(());
+        };
+        for finding in &damage.findings {
+            output.line(&format!("    {}", survey::line(finding)))?;
+        }
+        let unsaid = damage.finding_count - damage.findings.len() as u64;
+        if unsaid > 0 {
+            output.line(&format!("    and {unsaid} more"))?;
+        }
+        Ok(())
     }
 
     fn line(&self) -> String {
@@ -128,6 +179,10 @@ impl Verdict {
             members.insert("message".into(), message.clone().into());
         }
         members.extend(self.facts.clone());
+        if let Some(damage) = &self.damage {
+            members.insert("damage".into(), survey::findings_json(damage));
+            members.insert("damageCount".into(), damage.finding_count.into());
+        }
         members.into()
     }
 }
@@ -139,10 +194,11 @@ fn plain(fact: &Value) -> String {
     }
 }
 
-fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
+/// Reads the session whole.
+pub(super) fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
     let (session, repair) = match annals.open(id, OpenMode::Inspect) {
         Ok(opened) => opened,
-        Err(error) => return damaged(id, error),
+        Err(error) => return damaged(annals, id, error),
     };
     let events = session.next_seq()?;
     session.close()?;
@@ -154,6 +210,7 @@ fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
         open_turn: repair.closers > 0,
         message: None,
         facts: Map::new(),
+        damage: None,
     };
     if repair.cut_bytes > 0 {
         verdict.exit = Exit::Integrity;
@@ -161,12 +218,16 @@ fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
         // The first note says from where on, and why.
         verdict.message = repair.notes.into_iter().next();
         verdict.facts = bad_end(annals, id, repair.cut_bytes)?;
+        verdict.damage = survey::survey(annals, id).ok();
     }
-    Ok(verdict)
+    match repair.refusal {
+        Some(refusal) => Ok(verdict.not_fitting(refusal)),
+        None => Ok(verdict),
+    }
 }
 
 /// Damage is a result here, every other failure is one.
-fn damaged(id: &str, error: annals::Error) -> Result<Verdict, Failure> {
+fn damaged(annals: &Annals, id: &str, error: annals::Error) -> Result<Verdict, Failure> {
     let status = match error.code {
         ErrorCode::Corrupt => "damaged",
         ErrorCode::UnsupportedVersion => "unsupported",
@@ -180,6 +241,12 @@ fn damaged(id: &str, error: annals::Error) -> Result<Verdict, Failure> {
         }
     }
     facts.insert("reason".into(), error.reason.into());
+    let damage = match error.code {
+        // the first damage is known; all of it is more than a log may hold where this fails
+        ErrorCode::Corrupt => survey::survey(annals, id).ok(),
+        // its rules are not ours
+        _ => None,
+    };
     Ok(Verdict {
         id: id.to_owned(),
         exit: failure::exit_of(error.code),
@@ -188,6 +255,7 @@ fn damaged(id: &str, error: annals::Error) -> Result<Verdict, Failure> {
         open_turn: false,
         message: Some(error.message),
         facts,
+        damage,
     })
 }
 

@@ -59,6 +59,9 @@ fn an_import_that_failed_is_not_stored_after_all() {
     let event = "{\"type\":\"plugin/x\",\"seq\":0,\"time\":1,\"data\":{}}\n";
     for (call, when) in [("fsync", 1), ("linkat", 2), ("pwrite64", 2)] {
         let place = Place::new();
+        // a root that is made first has syncs of its own
+        place.ok(&["create", "--id", "other"]);
+        place.ok(&["delete", "other"]);
         let file = place.file("log", format!("{header}{event}"));
         let Some(ran) = failing(call, when, &place, &["import", &file], "") else {
             return;
@@ -117,4 +120,50 @@ fn stored_events_whose_seqs_cannot_be_printed() {
     let ran = place.under(&shell, &["append", "a1"], EVENT.as_bytes());
     ran.fails(1, &["stdout", "1 event from seq 0 on"]);
     assert_eq!(place.append("a1", EVENT), "1\n");
+}
+
+/// A new session whose id could not be printed; the message did not say that it exists.
+#[test]
+fn a_stored_session_whose_id_cannot_be_printed() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let place = Place::new();
+    place.ok(&["create", "--id", "a1"]);
+    place.append("a1", TURN);
+    let file = place.dir.path().join("copy.jsonl");
+    let log = String::from_utf8(stored(&place)).unwrap();
+    fs::write(&file, log.replacen("\"a1\"", "\"copied\"", 1)).unwrap();
+    let shell = ["sh", "-c", "exec \"$@\" > /dev/full", "sh"];
+    for (args, id) in [
+        (vec!["create", "--id", "made"], "made"),
+        (vec!["fork", "a1", "--id", "forked"], "forked"),
+        (vec!["import", file.to_str().unwrap()], "copied"),
+    ] {
+        let ran = place.under(&shell, &args, b"");
+        ran.fails(1, &["stdout", &format!("session \"{id}\" was stored")]);
+        place.ok(&["messages", id]);
+    }
+}
+
+/// A quota that is used up reached people as an I/O error: a component is told no more of a write. `fallocate` is how the
+/// host finds out.
+#[test]
+fn a_quota_that_is_used_up_is_said() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        eprintln!("left out: strace is missing");
+        return;
+    }
+    let place = Place::new();
+    place.ok(&["create", "--id", "a1"]);
+    let trace = place.dir.path().join("trace");
+    let trace = ["strace", "-f", "-o", trace.to_str().unwrap()];
+    let inject = ["-e", "inject=pwritev2,fallocate:error=EDQUOT"];
+    let ran = place.under(
+        &[&trace[..], &inject[..]].concat(),
+        &["append", "a1"],
+        EVENT.as_bytes(),
+    );
+    ran.fails(1, &["a1", "quota of this user", "free some space"]);
+    assert_eq!(place.append("a1", EVENT), "0\n");
 }

@@ -61,6 +61,13 @@ impl Place {
         self.dir.path().join("root")
     }
 
+    /// The same with another root, beside which nothing is looked at.
+    pub fn at(mut self, root: &str) -> Self {
+        let path = self.dir.path().join(root).display().to_string();
+        *self.flags.last_mut().unwrap() = path;
+        self
+    }
+
     /// Writes a file beside the root.
     pub fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
         let path = self.dir.path().join(name);
@@ -183,6 +190,17 @@ pub fn files(root: &Path) -> BTreeMap<String, Vec<u8>> {
         }
     }
     found
+}
+
+/// Whether a command that a test needs is missing or may not do that here. `cargo xtask test` counts what is left out.
+pub fn cannot_run(command: &[&str]) -> bool {
+    let (first, rest) = command.split_first().unwrap();
+    let ran = Command::new(first).args(rest).output();
+    let is_missing = !ran.is_ok_and(|ran| ran.status.success());
+    if is_missing {
+        eprintln!("left out: {command:?} cannot be run here");
+    }
+    is_missing
 }
 
 pub fn json(text: &str) -> Value {
