@@ -1,0 +1,6 @@
+#![no_main]
+
+use annals_properties::fuzzed;
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|data: &[u8]| fuzzed::closers(data));
