@@ -36,6 +36,16 @@ impl Refusal {
         }
     }
 
+    /// From a record of the interface, `detail` being its JSON object of facts.
+    pub fn of_record(reason: &str, message: &str, detail: &str) -> Self {
+        let facts: Value = serde_json::from_str(detail).unwrap_or_default();
+        let index = facts.get("index").and_then(Value::as_u64);
+        Self {
+            at_index: index.and_then(|index| usize::try_from(index).ok()),
+            ..Self::new(reason, message)
+        }
+    }
+
     /// As it stands in an `expect`.
     pub fn value(&self) -> Value {
         let mut value = json!({ "kind": self.kind, "message": self.message });
@@ -46,21 +56,78 @@ impl Refusal {
     }
 }
 
+/// Why there is no answer in the shape of `expect.ok`.
+#[derive(Debug)]
+pub enum Stop {
+    /// A rejection.
+    Refused(Refusal),
+    /// Not run.
+    Skipped(Skip),
+    /// The case or the answer has a shape that the runner does not know.
+    Misread(String),
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
+impl From<Skip> for Stop {
+    fn from(skip: Skip) -> Self {
+        Self::Skipped(skip)
+    }
+}
+
+impl From<serde_json::Error> for Stop {
+    fn from(error: serde_json::Error) -> Self {
+        Self::Misread(error.to_string())
+    }
+}
+
+impl From<std::io::Error> for Stop {
+    fn from(error: std::io::Error) -> Self {
+        Self::Misread(error.to_string())
+    }
+}
+
+impl From<Result<Value, Stop>> for Answer {
+    fn from(answered: Result<Value, Stop>) -> Self {
+        match answered {
+            Ok(value) => Self::Ok(value),
+            Err(Stop::Refused(refusal)) => Self::Refused(refusal),
+            Err(Stop::Skipped(skip)) => Self::Skipped(skip),
+            Err(Stop::Misread(words)) => Self::Refused(Refusal::new("runner", words)),
+        }
+    }
+}
+
 /// Why a case was not run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Skip {
     /// The input has a host value that Rust cannot express.
     HostValue,
-    /// Nothing answers this operation yet.
+    /// A listener calls the store that calls it, which no component can be.
+    Callback,
+    /// A session in no list is asked something; the library only lets it enter.
+    Prepared,
+    /// Nothing answers this operation.
     NoRunner,
 }
 
 impl Skip {
+    /// Whether only this way of linking cannot run the case.
+    pub fn is_of_border(self) -> bool {
+        matches!(self, Self::Callback | Self::Prepared)
+    }
+
     /// For the report.
     pub fn reason(self) -> &'static str {
         match self {
             Self::HostValue => "host value that Rust cannot express",
-            Self::NoRunner => "no runner yet",
+            Self::Callback => "across a component border a listener only returns",
+            Self::Prepared => "a session in no list, which the library has no call for",
+            Self::NoRunner => "no runner for this operation",
         }
     }
 }

@@ -11,6 +11,7 @@ pub mod host;
 pub mod host_value;
 pub mod native;
 pub mod ops;
+mod records;
 pub mod report;
 pub mod run;
 pub mod vector;

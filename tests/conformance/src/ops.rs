@@ -1,4 +1,4 @@
-//! Which code answers which operation.
+//! What each operation asks of the code under test, however it is linked.
 
 mod append;
 mod backend;
@@ -14,122 +14,97 @@ mod surface;
 mod trace;
 mod values;
 
-use annals_core::fault::{Fault, Reason};
-use annals_core::session::Session;
-use serde_json::Value;
+use annals_core::header::Header;
+use annals_store::CreateOptions;
+use serde_json::{Map, Value};
 
-use crate::answer::{Answer, Refusal, Skip};
-use crate::host::Host;
-use crate::vector::Case;
+use crate::answer::{Answer, Skip, Stop};
+use crate::host::{Host, Sessions};
+use crate::host_value;
+use crate::native::Native;
+use crate::vector::{Case, items, lines};
 
 pub use load::expectation as load_expectation;
+pub use store::Script;
 pub use store::expectation as store_expectation;
 
-/// Answers an operation of core.
-pub fn of_core(case: &Case) -> Answer {
-    let answered = match case.op.as_str() {
-        "fold_surface" => surface::fold(case),
-        "is_surface_eligible_type" => surface::is_eligible_type(case),
-        "is_surface_event" => surface::is_event(case),
-        "derive_messages" => messages::derive(case),
-        "derive_event_message" => messages::derive_event(case),
-        "construct" => construct::construct(case),
-        "canonical_header" => construct::canonical_header(case),
-        "header_equals" => construct::header_equals(case),
-        "fold_request_header" => construct::fold_request_header(case),
-        "append_script" => append::script(case),
-        "store_script" => store::script(case),
-        "json_text" => values::json_text(case),
-        "host_value" => values::host_value(case),
-        "pack_chunk_runs" => rows::pack(case),
-        "decode_storage_record" => rows::decode(case),
-        "display_prompt_content" => prompts::display(case),
-        "find_last_message_turn_end" => prompts::last_message_turn_end(case),
-        "check_trace" => trace::check(case),
-        "interrupted_turn_closers" => closers::interrupted(case),
-        _ => Err(Stop::Skipped(Skip::NoRunner)),
-    };
-    into_answer(answered)
-}
+/// The fixed clock of `construct`, and the start of the scripts' one.
+const NOW_MS: u64 = 1_700_000_000_000;
 
-/// Answers an operation on files, through a store with the JSONL backend.
-pub fn of_files(host: &dyn Host, case: &Case) -> Answer {
+/// A value in the shape of `expect.ok`, or why there is none.
+type Answered = Result<Value, Stop>;
+
+/// Answers a case.
+pub fn answer<H: Host>(host: &H, case: &Case) -> Answer {
+    let rules = host.rules();
     let answered = match case.op.as_str() {
+        "fold_surface" => surface::fold(rules, case),
+        "is_surface_eligible_type" => surface::is_eligible_type(rules, case),
+        "is_surface_event" => surface::is_event(rules, case),
+        "derive_messages" => messages::derive(host, case),
+        "derive_event_message" => messages::derive_event(rules, case),
+        "construct" => construct::construct(host, case),
+        "canonical_header" => prompts::canonical_header(rules, case),
+        "header_equals" => prompts::header_equals(rules, case),
+        "fold_request_header" => prompts::fold_request_header(rules, case),
+        "append_script" => append::script(host, case),
+        "store_script" => store::script(host, case),
+        "json_text" => values::json_text(rules, case),
+        "host_value" => values::host_value(rules, case),
+        "pack_chunk_runs" => rows::pack(rules, case),
+        "decode_storage_record" => rows::decode(rules, case),
+        "display_prompt_content" => prompts::display(rules, case),
+        "find_last_message_turn_end" => prompts::last_message_turn_end(rules, case),
+        "check_trace" => trace::check(rules, case),
+        "interrupted_turn_closers" => closers::interrupted(host, case),
         "encode_id" | "cwd_bucket" => paths::stored_at(host, case),
         "load_file" => load::load_file(host, case),
         "backend_script" => backend::script(host, case),
         _ => Err(Stop::Skipped(Skip::NoRunner)),
     };
-    into_answer(answered)
+    answered.into()
 }
 
 /// What a session that begins with these lines shows at the end of a script, its seq excepted.
-pub(crate) fn after_seed(lines: &str) -> Result<Value, Refusal> {
-    let shown = || -> Answered {
-        let mut session = Session::from_seed(messages::header("s"), lines)?;
-        let mut shown = messages::history(&mut session)?;
-        construct::add_request_header(&mut shown, &session)?;
-        Ok(shown)
-    };
-    match into_answer(shown()) {
-        Answer::Ok(value) => Ok(value),
-        Answer::Refused(refusal) => Err(refusal),
-        Answer::Skipped(skip) => Err(Refusal::new("runner", skip.reason())),
+pub(crate) fn after_seed(lines: &str) -> Option<Value> {
+    let mut store = Native.alone().ok()?;
+    let key = seeded(&mut store, lines).ok()?;
+    append::end(&Native, &mut store, &key).ok()
+}
+
+/// A session with the header that is synthesized where a case gives none.
+fn seeded<S: Sessions>(store: &mut S, lines: &str) -> Result<S::Key, Stop> {
+    store.create(options(&synthesized("s"), lines), NOW_MS)
+}
+
+fn synthesized(id: &str) -> Header {
+    Header {
+        id: id.to_owned(),
+        created_at_ms: NOW_MS,
+        ..Header::default()
     }
 }
 
-/// What an adapter gives: a value in the shape of `expect.ok`, or why there is none.
-type Answered = Result<Value, Stop>;
-
-enum Stop {
-    Refused(Refusal),
-    Skipped(Skip),
-    /// The case or the answer has a shape that the adapter does not know.
-    Misread(String),
-}
-
-impl From<Fault> for Stop {
-    fn from(fault: Fault) -> Self {
-        Self::Refused(refusal(&fault))
+/// What a session of that header and seed is created with.
+fn options(header: &Header, seed: &str) -> CreateOptions {
+    let header = header.clone();
+    CreateOptions {
+        id: Some(header.id),
+        cwd: header.cwd,
+        parent_session: header.parent_session,
+        seed_length: header.seed_length,
+        delegation_depth: header.delegation_depth,
+        created_at_ms: Some(header.created_at_ms),
+        seed: (!seed.is_empty()).then(|| seed.to_owned()),
+        extra: header.extra,
     }
 }
 
-impl From<Refusal> for Stop {
-    fn from(refusal: Refusal) -> Self {
-        Self::Refused(refusal)
-    }
-}
-
-impl From<Skip> for Stop {
-    fn from(skip: Skip) -> Self {
-        Self::Skipped(skip)
-    }
-}
-
-impl From<serde_json::Error> for Stop {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Misread(error.to_string())
-    }
-}
-
-impl From<std::io::Error> for Stop {
-    fn from(error: std::io::Error) -> Self {
-        Self::Misread(error.to_string())
-    }
-}
-
-fn into_answer(answered: Answered) -> Answer {
-    match answered {
-        Ok(value) => Answer::Ok(value),
-        Err(Stop::Refused(refusal)) => Answer::Refused(refusal),
-        Err(Stop::Skipped(skip)) => Answer::Skipped(skip),
-        Err(Stop::Misread(words)) => Answer::Refused(Refusal::new("runner", words)),
-    }
-}
-
-fn refusal(fault: &Fault) -> Refusal {
-    let reason: Reason = fault.reason;
-    Refusal::new(reason.label(), fault.message.clone())
+/// A header in the reference's shape: the line on the medium without its tag.
+fn header_value(header: &Header) -> Answered {
+    let mut members: Map<String, Value> = serde_json::from_str(&header.line())?;
+    members.shift_remove("type");
+    Ok(Value::Object(members))
 }
 
 fn field<'a>(value: &'a Value, name: &str) -> Result<&'a Value, Stop> {
@@ -143,10 +118,33 @@ fn text_field<'a>(value: &'a Value, name: &str) -> Result<&'a str, Stop> {
     text.ok_or_else(|| Stop::Misread(format!("{name:?} is no string")))
 }
 
+/// The events of a case as JSON Lines.
+fn event_lines(case: &Case) -> Result<String, Stop> {
+    Ok(lines(items(field(&case.input, "events")?)))
+}
+
+/// The events of a member, host values among them, as JSON Lines; none where there is no such member.
+fn host_lines(value: &Value, name: &str) -> Result<String, Stop> {
+    let mut lines = String::new();
+    for event in value.get(name).map_or(&[][..], items) {
+        lines.push_str(&host_value::text(event)?);
+        lines.push('\n');
+    }
+    Ok(lines)
+}
+
 /// JSON Lines as values.
 fn parsed(lines: &str) -> Result<Vec<Value>, Stop> {
     lines
         .lines()
         .map(|line| serde_json::from_str(line).map_err(Stop::from))
         .collect()
+}
+
+/// A text that a rule gave as a value; none is null.
+fn maybe(text: Option<String>) -> Answered {
+    match text {
+        Some(text) => Ok(serde_json::from_str(&text)?),
+        None => Ok(Value::Null),
+    }
 }

@@ -77,8 +77,25 @@ impl Report {
 }
 
 impl SuiteReport {
+    /// Cases that no way of linking can run.
     fn skipped_count(&self) -> u64 {
-        self.skipped.values().sum()
+        self.count(|skip| !skip.is_of_border())
+    }
+
+    fn count(&self, is_meant: impl Fn(Skip) -> bool) -> u64 {
+        let meant = self.skipped.iter().filter(|(skip, _)| is_meant(**skip));
+        meant.map(|(_, count)| count).sum()
+    }
+
+    fn reasons(&self, is_meant: impl Fn(Skip) -> bool) -> String {
+        let meant = self.skipped.iter().filter(|(skip, _)| is_meant(**skip));
+        let reasons: Vec<String> = meant
+            .map(|(skip, count)| format!("{count} {}", skip.reason()))
+            .collect();
+        match reasons.is_empty() {
+            true => String::new(),
+            false => format!(" ({})", reasons.join(", ")),
+        }
     }
 
     fn failures(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -100,19 +117,18 @@ impl fmt::Display for SuiteReport {
         let (passed, failed) = (self.passed, self.failures.len());
         write!(
             f,
-            "{:<26}{passed} passed, {failed} failed, {} skipped",
+            "{:<33}{passed} passed, {failed} failed, {} skipped{}",
             self.name,
-            self.skipped_count()
+            self.skipped_count(),
+            self.reasons(|skip| !skip.is_of_border())
         )?;
-        let reasons: Vec<String> = self
-            .skipped
-            .iter()
-            .map(|(skip, count)| format!("{count} {}", skip.reason()))
-            .collect();
-        if reasons.is_empty() {
-            Ok(())
-        } else {
-            write!(f, " ({})", reasons.join(", "))
+        match self.count(Skip::is_of_border) {
+            0 => Ok(()),
+            count => write!(
+                f,
+                "; {count} native only{}",
+                self.reasons(Skip::is_of_border)
+            ),
         }
     }
 }

@@ -23,10 +23,9 @@ pub enum Via {
     Wasm,
 }
 
-/// Runs the suites of `dir`: all of them, or those named; over every way of linking, or the one named. Suites that
-/// are about files run over each way, the others are about core alone and run natively.
+/// Runs the suites of `dir`: all of them, or those named; over every way of linking, or the one named.
 ///
-/// Errors: the directory cannot be read or has no such suite.
+/// Errors: the directory cannot be read or has no such suite; there are no components to link.
 pub fn run(dir: &Path, names: &[String], via: Option<Via>) -> Result<Report> {
     let suites = vector::suites(dir)?;
     if let Some(unknown) = names
@@ -41,38 +40,27 @@ pub fn run(dir: &Path, names: &[String], via: Option<Via>) -> Result<Report> {
         );
     }
     let mut report = Report::default();
+    let wasm = match via {
+        Some(Via::Native) => None,
+        Some(Via::Wasm) | None => Some(Wasm::new()?),
+    };
     for suite in suites
         .iter()
         .filter(|suite| names.is_empty() || names.contains(&suite.suite))
     {
-        if !suite.suite.starts_with("jsonl-") {
-            if via != Some(Via::Wasm) {
-                report
-                    .suites
-                    .push(run_suite(suite, suite.suite.clone(), ops::of_core));
-            }
-            continue;
+        if via != Some(Via::Wasm) {
+            report.suites.push(run_suite(suite, &Native));
         }
-        let hosts: [(Via, &dyn Host); 2] = [(Via::Native, &Native), (Via::Wasm, &Wasm)];
-        for (_, host) in hosts
-            .iter()
-            .filter(|(of, _)| via.is_none_or(|via| via == *of))
-        {
-            let name = format!("{} ({})", suite.suite, host.name());
-            report
-                .suites
-                .push(run_suite(suite, name, |case| ops::of_files(*host, case)));
+        if let Some(wasm) = &wasm {
+            report.suites.push(run_suite(suite, wasm));
         }
-    }
-    if report.suites.is_empty() {
-        bail!("none of these suites crosses a component border; run them with --via native");
     }
     Ok(report)
 }
 
-fn run_suite(suite: &Suite, name: String, answer: impl Fn(&Case) -> Answer) -> SuiteReport {
+fn run_suite<H: Host>(suite: &Suite, host: &H) -> SuiteReport {
     let mut report = SuiteReport {
-        name,
+        name: format!("{} ({})", suite.suite, host.name()),
         ..SuiteReport::default()
     };
     for case in &suite.cases {
@@ -85,9 +73,10 @@ fn run_suite(suite: &Suite, name: String, answer: impl Fn(&Case) -> Answer) -> S
             case.expect = ops::store_expectation(&case);
         }
         // A panic is a failure of this case alone.
-        let answered = catch_unwind(AssertUnwindSafe(|| answer(&case))).unwrap_or_else(|_| {
-            Answer::Refused(Refusal::new("panic", "the code under test panicked"))
-        });
+        let answered =
+            catch_unwind(AssertUnwindSafe(|| ops::answer(host, &case))).unwrap_or_else(|_| {
+                Answer::Refused(Refusal::new("panic", "the code under test panicked"))
+            });
         if let Answer::Skipped(skip) = answered {
             *report.skipped.entry(skip).or_default() += 1;
             continue;

@@ -1,158 +1,236 @@
-//! Store and backend as linked WebAssembly components.
+//! Store and backend as linked WebAssembly components, through the Rust library.
 
-use std::collections::BTreeMap;
+mod sessions;
+
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use annals::{Annals, Backend, CreateOptions, Error, OpenMode, Session, SessionHeader};
+use annals::{Annals, Backend, Batch, Builder, Log, Observer, Prepared, Session};
 use annals_core::header::Header;
+use annals_store::{CreateOptions, Fold, Replacement};
 
-use crate::answer::Refusal;
-use crate::host::{Host, LISTED, Opened, PAGE_BYTES, Root};
+use crate::answer::{Skip, Stop};
+use crate::host::{Host, Rules, Sessions, forwarded_rules};
+use crate::ops::Script;
+use crate::records::{header, refused};
 
 /// The way of linking.
-pub struct Wasm;
+pub struct Wasm {
+    log: Log,
+}
 
-struct WasmRoot {
-    annals: Annals,
-    live: BTreeMap<String, Session>,
+/// A store in its own thread, or inside one of its callbacks what there is of it: the sessions.
+pub struct WasmStore {
+    annals: Option<Annals>,
+    /// By key.
+    sessions: Arc<Mutex<Vec<Entry>>>,
+    /// The last number given to an id.
+    minted: u64,
+}
+
+/// What a key names.
+#[derive(Clone)]
+struct Entry {
+    header: Header,
+    /// How many events it began with.
+    seed: u64,
+    prepared: Option<Arc<Prepared>>,
+    /// Since it is live.
+    session: Option<Session>,
+}
+
+struct Listeners {
+    script: Arc<Script<usize>>,
+    sessions: Arc<Mutex<Vec<Entry>>>,
+}
+
+/// The clock of every store here: scripts run one after the other.
+static NOW_MS: AtomicU64 = AtomicU64::new(0);
+
+fn now_ms() -> u64 {
+    NOW_MS.load(Ordering::SeqCst)
+}
+
+impl Wasm {
+    /// # Errors
+    /// There are no components in this build.
+    pub fn new() -> annals::Result<Self> {
+        Ok(Self { log: Log::new()? })
+    }
 }
 
 impl Host for Wasm {
+    type Store = WasmStore;
+    type Watched = WasmStore;
+
     fn name(&self) -> &'static str {
         "wasm"
     }
 
-    fn at(&self, root: &Path) -> Result<Box<dyn Root>, Refusal> {
+    fn at(&self, root: &Path) -> Result<WasmStore, Stop> {
         let builder = Annals::builder().backend(Backend::Jsonl).root(root);
-        let annals = builder.setting("sync", "never").build().map_err(refusal)?;
-        Ok(Box::new(WasmRoot {
-            annals,
-            live: BTreeMap::new(),
-        }))
+        WasmStore::new(builder.setting("sync", "never"), Arc::default())
+    }
+
+    fn alone(&self) -> Result<WasmStore, Stop> {
+        WasmStore::new(Annals::builder().backend(Backend::None), Arc::default())
+    }
+
+    fn watched(&self, script: Arc<Script<usize>>, out_of_band: &str) -> Result<WasmStore, Stop> {
+        let sessions: Arc<Mutex<Vec<Entry>>> = Arc::default();
+        let listeners = Listeners {
+            script,
+            sessions: Arc::clone(&sessions),
+        };
+        let builder = Annals::builder()
+            .backend(Backend::None)
+            .out_of_band_type(out_of_band)
+            .observer(Box::new(listeners));
+        WasmStore::new(builder, sessions)
+    }
+
+    fn rules(&self) -> &dyn Rules {
+        self
     }
 }
 
-impl WasmRoot {
-    fn session(&self, id: &str) -> Result<&Session, Refusal> {
-        let session = self.live.get(id);
-        session.ok_or_else(|| Refusal::new("session-not-found", format!("{id:?} is not live")))
+impl Drop for WasmStore {
+    /// The observer has the sessions too, and they keep their store alive.
+    fn drop(&mut self) {
+        if self.annals.is_some() {
+            self.entries().clear();
+        }
     }
 }
 
-impl Root for WasmRoot {
-    fn create(&mut self, header: &Header, seed: &str) -> Result<(), Refusal> {
-        let session = self.annals.create(options(header, seed)).map_err(refusal)?;
-        self.live.insert(header.id.clone(), session);
-        Ok(())
-    }
-
-    fn create_detached(&mut self, _header: &Header, _seed: &str) -> Option<Result<(), Refusal>> {
-        None
-    }
-
-    fn open(&mut self, id: &str) -> Result<Opened, Refusal> {
-        let (session, repair) = self.annals.open(id, OpenMode::Resume).map_err(refusal)?;
-        let header = core_header(session.header().clone());
-        self.live.insert(id.to_owned(), session);
-        Ok(Opened {
-            header,
-            cut_bytes: repair.cut_bytes,
-            closers: repair.closers,
+impl WasmStore {
+    fn new(builder: Builder, sessions: Arc<Mutex<Vec<Entry>>>) -> Result<Self, Stop> {
+        let annals = builder.clock(now_ms).lease_wait_ms(0).build();
+        Ok(Self {
+            annals: Some(annals.map_err(|error| refused!(error))?),
+            sessions,
+            minted: 0,
         })
     }
 
-    fn events(&mut self, id: &str) -> Result<String, Refusal> {
-        let session = self.session(id)?;
-        let mut lines = String::new();
-        let mut start = Some(0);
-        while let Some(seq) = start {
-            let page = session.events(seq, PAGE_BYTES).map_err(refusal)?;
-            lines.push_str(&page.lines);
-            start = page.next;
+    fn entries(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn annals(&self) -> Result<&Annals, Stop> {
+        self.annals.as_ref().ok_or(Stop::Skipped(Skip::Callback))
+    }
+
+    fn keep(&self, entry: Entry) -> usize {
+        let mut entries = self.entries();
+        entries.push(entry);
+        entries.len() - 1
+    }
+
+    fn keep_session(&self, session: Session) -> usize {
+        self.keep(Entry {
+            header: header!(session.header().clone()),
+            seed: 0,
+            prepared: None,
+            session: Some(session),
+        })
+    }
+
+    fn entry(&self, key: usize) -> Result<Entry, Stop> {
+        let entry = self.entries().get(key).cloned();
+        entry.ok_or_else(|| Stop::Misread(format!("no session has the key {key}")))
+    }
+
+    /// A session that has entered; what is only prepared cannot be asked anything.
+    fn session(&self, key: usize) -> Result<Session, Stop> {
+        let session = self.entry(key)?.session;
+        session.ok_or(Stop::Skipped(Skip::Prepared))
+    }
+
+    /// The library gives an id of its own where none is given; the vectors' are counted.
+    fn id(&mut self, given: Option<String>) -> Result<String, Stop> {
+        if let Some(id) = given {
+            return Ok(id);
         }
-        Ok(lines)
-    }
-
-    fn append(&mut self, id: &str, lines: &str, time_ms: u64) -> Result<String, Refusal> {
-        let batch = self
-            .session(id)?
-            .append_at(lines, time_ms)
-            .map_err(refusal)?;
-        Ok(batch.lines)
-    }
-
-    fn flush(&mut self, id: &str) -> Result<(), Refusal> {
-        self.session(id)?.flush().map_err(refusal)
-    }
-
-    fn persist(&mut self, id: &str) -> Result<(), Refusal> {
-        self.session(id)?.persist().map_err(refusal)
-    }
-
-    fn close(&mut self, id: &str) -> Result<(), Refusal> {
-        self.session(id)?.close().map_err(refusal)?;
-        self.live.remove(id);
-        Ok(())
-    }
-
-    fn close_all(&mut self) -> Result<(), Refusal> {
-        let ids: Vec<String> = self.live.keys().cloned().collect();
-        ids.iter().try_for_each(|id| self.close(id))
-    }
-
-    fn is_live(&self, id: &str) -> bool {
-        self.live.contains_key(id)
-    }
-
-    fn has(&mut self, id: &str) -> Result<bool, Refusal> {
-        self.annals.has(id).map_err(refusal)
-    }
-
-    fn list(&mut self) -> Result<Vec<Header>, Refusal> {
-        let mut headers = Vec::new();
-        let mut cursor = None;
         loop {
-            let page = self
-                .annals
-                .list(cursor.as_deref(), LISTED)
-                .map_err(refusal)?;
-            let readable = page.sessions.into_iter().filter_map(|entry| entry.header);
-            headers.extend(readable.map(core_header));
-            cursor = page.next;
-            if cursor.is_none() {
-                return Ok(headers);
+            self.minted += 1;
+            let id = format!("session-{}", self.minted);
+            if !self.live()?.contains(&id) {
+                return Ok(id);
             }
         }
     }
-}
 
-fn options(header: &Header, seed: &str) -> CreateOptions {
-    let header = header.clone();
-    CreateOptions {
-        id: Some(header.id),
-        cwd: header.cwd,
-        parent_session: header.parent_session,
-        seed_length: header.seed_length,
-        delegation_depth: header.delegation_depth,
-        created_at_ms: Some(header.created_at_ms),
-        seed: (!seed.is_empty()).then(|| seed.to_owned()),
-        extra: header.extra,
+    fn options(&mut self, given: CreateOptions) -> Result<annals::CreateOptions, Stop> {
+        Ok(annals::CreateOptions {
+            id: Some(self.id(given.id)?),
+            cwd: given.cwd,
+            parent_session: given.parent_session,
+            seed_length: given.seed_length,
+            delegation_depth: given.delegation_depth,
+            created_at_ms: given.created_at_ms,
+            seed: given.seed,
+            extra: given.extra,
+        })
     }
 }
 
-fn refusal(error: Error) -> Refusal {
-    Refusal::new(&error.reason, error.message)
+impl Listeners {
+    fn inside(&self) -> WasmStore {
+        WasmStore {
+            annals: None,
+            sessions: Arc::clone(&self.sessions),
+            minted: 0,
+        }
+    }
 }
 
-fn core_header(header: SessionHeader) -> Header {
-    Header {
-        version: header.version,
-        id: header.id,
-        created_at_ms: header.created_at_ms,
-        cwd: header.cwd,
-        parent_session: header.parent_session,
-        seed_length: header.seed_length,
-        delegation_depth: header.delegation_depth,
-        extra: header.extra,
+impl Observer for Listeners {
+    fn created(&mut self, id: &str) -> Result<(), String> {
+        self.script.created(&mut self.inside(), id)
     }
+
+    fn appended(&mut self, id: &str, events: &Batch) {
+        self.script.appended(&mut self.inside(), id, &events.lines);
+    }
+
+    fn flushed(&mut self, id: &str) -> Result<(), String> {
+        self.script.flushed(&mut self.inside(), id)
+    }
+
+    fn disposed(&mut self, id: &str) {
+        self.script.disposed(&mut self.inside(), id);
+    }
+}
+
+impl Rules for Wasm {
+    fn fold_surface(&self, lines: &str) -> Result<Fold, Stop> {
+        let fold = self.log.fold_surface(lines);
+        let fold = fold.map_err(|error| refused!(error))?;
+        let replacements = fold.replacements.into_iter();
+        Ok(Fold {
+            nodes: fold.nodes,
+            replacements: replacements
+                .map(|of| Replacement {
+                    seq: of.seq,
+                    start: of.start,
+                    end: of.end,
+                    shadowed: of.shadowed,
+                })
+                .collect(),
+        })
+    }
+
+    fn is_surface_type(&self, event_type: &str) -> Result<bool, Stop> {
+        let answer = self.log.is_surface_type(event_type);
+        answer.map_err(|error| refused!(error))
+    }
+
+    fn check_header(&self, header: &str, id: &str) -> Result<Header, Stop> {
+        let header = self.log.check_header(header, id);
+        Ok(header!(header.map_err(|error| refused!(error))?))
+    }
+
+    forwarded_rules!(self, self.log.);
 }

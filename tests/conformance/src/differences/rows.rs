@@ -71,7 +71,8 @@ mod tests {
     use super::*;
     use crate::answer::agrees;
     use crate::differences::apply;
-    use crate::ops::of_core;
+    use crate::native::Native;
+    use crate::ops::answer;
 
     #[test]
     fn an_unusual_spelling_breaks_a_run() {
@@ -99,6 +100,9 @@ mod tests {
             case.expect,
             json!({ "ok": { "records": records, "round_trips": true } })
         );
-        assert!(agrees(&case.expect, &of_core(&case)), "core packs so, too");
+        assert!(
+            agrees(&case.expect, &answer(&Native, &case)),
+            "core packs so, too"
+        );
     }
 }

@@ -1,32 +1,41 @@
 //! `append_script`.
 
-use annals_core::session::Session;
 use serde_json::{Value, json};
 
-use super::construct::{NOW_MS, add_request_header};
-use super::messages::{header, history};
-use super::{Answered, Stop, field, parsed, refusal, text_field};
+use super::construct::add_request_header;
+use super::messages::history;
+use super::{Answered, NOW_MS, Stop, field, parsed, seeded, text_field};
+use crate::host::{Host, Sessions};
 use crate::host_value;
 use crate::vector::{Case, items, lines, set};
 
-pub fn script(case: &Case) -> Answered {
+pub fn script<H: Host>(host: &H, case: &Case) -> Answered {
     let seed = lines(case.input.get("seed").map_or(&[][..], items));
-    let mut session = Session::from_seed(header("s"), &seed)?;
+    let mut store = host.alone()?;
+    let key = seeded(&mut store, &seed)?;
     let mut steps = Vec::new();
     for (step, number) in items(field(&case.input, "steps")?).iter().zip(1..) {
         if step.get("derive").is_some() {
-            steps.push(json!({ "ok": history(&mut session)? }));
+            steps.push(json!({ "ok": history(&mut store, &key)? }));
             continue;
         }
-        steps.push(match session.append(&line(step)?, NOW_MS + 1000 * number) {
-            Ok(appended) => json!({ "ok": parsed(&appended.lines)?.first() }),
-            Err(fault) => json!({ "error": refusal(&fault).value() }),
+        let appended = store.append(&key, &line(step)?, NOW_MS + 1000 * number);
+        steps.push(match appended {
+            Ok(lines) => json!({ "ok": parsed(&lines)?.first() }),
+            Err(Stop::Refused(refusal)) => json!({ "error": refusal.value() }),
+            Err(stop) => return Err(stop),
         });
     }
-    let mut end = history(&mut session)?;
-    set(&mut end, "seq", session.next_seq());
-    add_request_header(&mut end, &session)?;
-    Ok(json!({ "steps": steps, "final": end }))
+    let mut shown = end(host, &mut store, &key)?;
+    set(&mut shown, "seq", store.next_seq(&key)?);
+    Ok(json!({ "steps": steps, "final": shown }))
+}
+
+/// What a session shows at the end of a script, its seq excepted.
+pub(super) fn end<H: Host, S: Sessions>(host: &H, store: &mut S, key: &S::Key) -> Answered {
+    let mut shown = history(store, key)?;
+    add_request_header(host, &mut shown, store, key)?;
+    Ok(shown)
 }
 
 /// The step as a line for `append`.

@@ -3,25 +3,26 @@
 //! The recorded backend tracks sessions on its own; here the store does. So `create` makes a live session, `append`
 //! appends and flushes, and `load` closes the session if it is live and opens it for writing.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use annals_core::header::Header;
 use serde_json::{Map, Value, json};
 
-use super::construct::{NOW_MS, header_value};
-use super::{Answered, Stop, field, parsed, text_field};
-use crate::answer::Skip;
+use super::{Answered, NOW_MS, Stop, field, header_value, host_lines, options, parsed, text_field};
+use crate::answer::{Refusal, Skip};
 use crate::files;
-use crate::host::{Host, Root};
+use crate::host::{Host, Sessions};
 use crate::host_value;
 use crate::vector::{Case, items, set};
 
-pub fn script(host: &dyn Host, case: &Case) -> Answered {
+pub fn script<H: Host>(host: &H, case: &Case) -> Answered {
     let folder = tempfile::tempdir()?;
     let mut script = Script {
         host,
         path: folder.path().to_owned(),
-        root: host.at(folder.path())?,
+        store: host.at(folder.path())?,
+        live: BTreeMap::new(),
         created: Map::new(),
     };
     let mut steps = Vec::new();
@@ -31,15 +32,60 @@ pub fn script(host: &dyn Host, case: &Case) -> Answered {
     Ok(json!({ "steps": steps }))
 }
 
-struct Script<'a> {
-    host: &'a dyn Host,
+struct Script<'a, H: Host> {
+    host: &'a H,
     path: PathBuf,
-    root: Box<dyn Root>,
+    store: H::Store,
+    /// By id.
+    live: BTreeMap<String, Live<H::Store>>,
     /// What was created and never stored, by id.
     created: Map<String, Value>,
 }
 
-impl Script<'_> {
+/// Where a session is live.
+enum Live<S: Sessions> {
+    /// In the script's store.
+    Here(S::Key),
+    /// In a store of its own, which meets the backend when the session is flushed first.
+    Apart(Box<S>, S::Key),
+}
+
+impl<H: Host> Script<'_, H> {
+    fn session(&mut self, id: &str) -> Result<(&mut H::Store, <H::Store as Sessions>::Key), Stop> {
+        match self.live.get_mut(id) {
+            Some(Live::Here(key)) => Ok((&mut self.store, key.clone())),
+            Some(Live::Apart(store, key)) => Ok((store, key.clone())),
+            None => Err(Refusal::new("session-not-found", format!("{id:?} is not live")).into()),
+        }
+    }
+
+    fn make(&mut self, header: &Header, seed: &str) -> Result<(), Stop> {
+        let key = self.store.create(options(header, seed), 0)?;
+        self.live.insert(header.id.clone(), Live::Here(key));
+        Ok(())
+    }
+
+    fn open(&mut self, id: &str) -> Result<(), Stop> {
+        let (key, _) = self.store.open(id)?;
+        self.live.insert(id.to_owned(), Live::Here(key));
+        Ok(())
+    }
+
+    fn flush(&mut self, id: &str) -> Result<(), Stop> {
+        if let Some(Live::Apart(store, _)) = self.live.get_mut(id) {
+            store.bind(&self.path)?;
+        }
+        let (store, key) = self.session(id)?;
+        store.flush(&key)
+    }
+
+    fn close(&mut self, id: &str) -> Result<(), Stop> {
+        let (store, key) = self.session(id)?;
+        store.close(&key)?;
+        self.live.remove(id);
+        Ok(())
+    }
+
     fn outcome(&mut self, step: &Value, time_ms: u64) -> Answered {
         match self.step(step, time_ms) {
             Ok(value) => Ok(json!({ "ok": value })),
@@ -51,14 +97,10 @@ impl Script<'_> {
     fn step(&mut self, step: &Value, time_ms: u64) -> Answered {
         match text_field(step, "op")? {
             "create" => self.create(field(step, "meta")?),
-            "append" => self.append(
-                text_field(step, "id")?,
-                items(field(step, "events")?),
-                time_ms,
-            ),
+            "append" => self.append(text_field(step, "id")?, step, time_ms),
             "load" => self.load(text_field(step, "id")?),
             "list" => {
-                let listed = self.root.list()?;
+                let listed = self.store.list()?;
                 listed
                     .iter()
                     .map(header_value)
@@ -92,12 +134,13 @@ impl Script<'_> {
             "session_create" => self.session_create(step),
             "session_append" => {
                 let line = super::append::line(step)?;
-                let appended = self.root.append(text_field(step, "as")?, &line, time_ms)?;
+                let (store, key) = self.session(text_field(step, "as")?)?;
+                let appended = store.append(&key, &line, time_ms)?;
                 let event = parsed(&appended)?.into_iter().next().unwrap_or_default();
                 Ok(event.get("seq").cloned().unwrap_or_default())
             }
             "session_flush" => {
-                self.root.flush(text_field(step, "as")?)?;
+                self.flush(text_field(step, "as")?)?;
                 Ok(Value::Null)
             }
             _ => Err(Stop::Skipped(Skip::NoRunner)),
@@ -108,48 +151,48 @@ impl Script<'_> {
         let header = header(meta)?;
         // A session cannot say that it begins with events that it lacks: it is made when they come.
         if header.seed_length.is_none() {
-            self.root.create(&header, "")?;
+            self.make(&header, "")?;
         }
         self.created.insert(header.id, meta.clone());
         Ok(Value::Null)
     }
 
-    fn append(&mut self, id: &str, events: &[Value], time_ms: u64) -> Answered {
-        let mut lines = String::new();
-        for event in events {
-            lines.push_str(&host_value::text(event)?);
-            lines.push('\n');
-        }
-        if !self.root.is_live(id) {
+    fn append(&mut self, id: &str, step: &Value, time_ms: u64) -> Answered {
+        let mut lines = host_lines(step, "events")?;
+        let has_events = !lines.is_empty();
+        if !self.live.contains_key(id) {
             match self.created.get(id) {
                 Some(meta) => {
                     let header = header(meta)?;
                     let seed = header.seed_length.map(|_| std::mem::take(&mut lines));
-                    self.root.create(&header, &seed.unwrap_or_default())?;
+                    self.make(&header, &seed.unwrap_or_default())?;
                 }
-                None => drop(self.root.open(id)?),
+                None => self.open(id)?,
             }
         }
-        self.root.append(id, &lines, time_ms)?;
-        self.root.flush(id)?;
-        if !events.is_empty() {
+        let (store, key) = self.session(id)?;
+        store.append(&key, &lines, time_ms)?;
+        self.flush(id)?;
+        if has_events {
             self.created.remove(id);
         }
         Ok(Value::Null)
     }
 
     fn load(&mut self, id: &str) -> Answered {
-        if self.root.is_live(id) {
-            self.root.close(id)?;
+        if self.live.contains_key(id) {
+            self.close(id)?;
         }
-        let opened = self.root.open(id)?;
-        let events = parsed(&self.root.events(id)?)?;
-        Ok(json!({ "meta": header_value(&opened.header)?, "events": events }))
+        self.open(id)?;
+        let (store, key) = self.session(id)?;
+        let events = parsed(&store.events(&key)?)?;
+        Ok(json!({ "meta": header_value(&store.header(&key)?)?, "events": events }))
     }
 
     fn reopen(&mut self) -> Answered {
-        self.root.close_all()?;
-        self.root = self.host.at(&self.path)?;
+        let ids: Vec<String> = self.live.keys().cloned().collect();
+        ids.iter().try_for_each(|id| self.close(id))?;
+        self.store = self.host.at(&self.path)?;
         self.created.clear();
         Ok(Value::Null)
     }
@@ -171,25 +214,22 @@ impl Script<'_> {
         if id != text_field(step, "as")? {
             return Err(Stop::Skipped(Skip::NoRunner));
         }
-        let mut seed = String::new();
-        for event in step.get("seed").map_or(&[][..], items) {
-            seed.push_str(&format!("{event}\n"));
-        }
+        let seed = host_lines(step, "seed")?;
         let mut meta = step.get("meta").cloned().unwrap_or(json!({}));
         set(&mut meta, "id", id);
         let header = header(&meta)?;
         if self.created.contains_key(id) {
             return Ok(id.into());
         }
-        if self.root.is_live(id) {
-            self.root.close(id)?;
+        if self.live.contains_key(id) {
+            self.close(id)?;
         }
-        if self.root.has(id)? {
-            self.root
-                .create_detached(&header, &seed)
-                .ok_or(Stop::Skipped(Skip::NoRunner))??;
+        if self.store.has(id)? {
+            let mut store = Box::new(self.host.alone()?);
+            let key = store.create(options(&header, &seed), 0)?;
+            self.live.insert(id.to_owned(), Live::Apart(store, key));
         } else {
-            self.root.create(&header, &seed)?;
+            self.make(&header, &seed)?;
         }
         Ok(id.into())
     }

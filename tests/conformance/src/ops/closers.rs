@@ -1,19 +1,18 @@
 //! `interrupted_turn_closers`.
 
-use annals_core::closers::closers;
-use annals_core::session::Session;
 use serde_json::{Value, json};
 
-use super::messages::header;
-use super::{Answered, field, parsed, refusal};
-use crate::vector::{Case, items, lines, set};
+use super::{Answered, Stop, event_lines, parsed, seeded};
+use crate::host::Host;
+use crate::vector::{Case, set};
 
-pub fn interrupted(case: &Case) -> Answered {
-    let events = lines(items(field(&case.input, "events")?));
-    let closers = closers(&events)?;
-    let accepted = match Session::from_seed(header("s"), &format!("{events}{closers}")) {
+pub fn interrupted<H: Host>(host: &H, case: &Case) -> Answered {
+    let events = event_lines(case)?;
+    let closers = host.rules().closers(&events)?;
+    let accepted = match seeded(&mut host.alone()?, &format!("{events}{closers}")) {
         Ok(_) => Value::Bool(true),
-        Err(fault) => json!({ "error": refusal(&fault).value() }),
+        Err(Stop::Refused(refusal)) => json!({ "error": refusal.value() }),
+        Err(stop) => return Err(stop),
     };
     let mut result = json!({
         "closers": parsed(&closers)?,

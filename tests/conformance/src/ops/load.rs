@@ -5,17 +5,16 @@ use std::path::Path;
 use annals_core::header::Header;
 use serde_json::{Value, json};
 
-use super::construct::header_value;
-use super::{Answered, Stop, parsed, text_field};
+use super::{Answered, Stop, header_value, parsed, text_field};
 use crate::answer::Refusal;
 use crate::canonical::canonical;
 use crate::differences;
 use crate::files::{self, File};
-use crate::host::{Host, Opened};
+use crate::host::{Host, Sessions};
 use crate::vector::{Case, items, set};
 
 /// Opens the file, again with a fresh store, and describes both in the shape of [`expectation`].
-pub fn load_file(host: &dyn Host, case: &Case) -> Answered {
+pub fn load_file<H: Host>(host: &H, case: &Case) -> Answered {
     let path = text_field(&case.input, "path")?;
     let id = text_field(&case.input, "load")?;
     let bytes = given(&case.input)?;
@@ -24,7 +23,10 @@ pub fn load_file(host: &dyn Host, case: &Case) -> Answered {
     files::write(root, path, &bytes)?;
     let resumed = match resume(host, root, id) {
         Ok(resumed) => resumed,
-        Err(refusal) => return Err(unchanged(root, path, &bytes, refusal)?.into()),
+        Err(Stop::Refused(refusal)) => {
+            return Err(unchanged(root, path, &bytes, refusal)?.into());
+        }
+        Err(stop) => return Err(stop),
     };
     let mut answer = describe(&resumed)?;
     set(
@@ -52,7 +54,8 @@ pub fn load_file(host: &dyn Host, case: &Case) -> Answered {
                 json!("same")
             }
             Ok(_) => json!("differs"),
-            Err(refusal) => json!({ "error": refusal.value() }),
+            Err(Stop::Refused(refusal)) => json!({ "error": refusal.value() }),
+            Err(stop) => return Err(stop),
         },
     );
     Ok(answer)
@@ -68,20 +71,17 @@ struct Resumed {
 }
 
 /// Opens a session with a fresh store for writing, reads it whole and closes it.
-fn resume(host: &dyn Host, root: &Path, id: &str) -> Result<Resumed, Refusal> {
-    let mut root = host.at(root)?;
-    let Opened {
-        header,
-        cut_bytes,
-        closers,
-    } = root.open(id)?;
-    let lines = root.events(id)?;
-    root.close(id)?;
+fn resume<H: Host>(host: &H, root: &Path, id: &str) -> Result<Resumed, Stop> {
+    let mut store = host.at(root)?;
+    let (key, opened) = store.open(id)?;
+    let header = store.header(&key)?;
+    let lines = store.events(&key)?;
+    store.close(&key)?;
     Ok(Resumed {
         header,
         lines,
-        cut_bytes,
-        closers,
+        cut_bytes: opened.cut_bytes,
+        closers: opened.closers,
     })
 }
 

@@ -1,55 +1,38 @@
 //! `derive_messages`, `derive_event_message`.
 
-use annals_core::event::{Envelope, Event};
-use annals_core::header::Header;
-use annals_core::json;
-use annals_core::message::message_of;
-use annals_core::session::Session;
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::{Answered, Stop, field, parsed};
-use crate::vector::{Case, items, lines};
+use super::{Answered, event_lines, field, maybe, parsed, seeded};
+use crate::host::{Host, Rules, Sessions};
+use crate::vector::Case;
 
-pub fn derive(case: &Case) -> Answered {
-    let seed = lines(items(field(&case.input, "events")?));
-    let mut session = Session::from_seed(header("s"), &seed)?;
-    history(&mut session)
+pub fn derive<H: Host>(host: &H, case: &Case) -> Answered {
+    let mut store = host.alone()?;
+    let key = seeded(&mut store, &event_lines(case)?)?;
+    history(&mut store, &key)
 }
 
-pub fn derive_event(case: &Case) -> Answered {
-    let text = field(&case.input, "event")?.to_string();
-    let value = json::Value::parse(&text).map_err(|fault| Stop::Misread(fault.to_string()))?;
-    match message_of(&Event::of(&Envelope::of(value), 0))? {
-        Some(text) => Ok(serde_json::from_str(&text)?),
-        None => Ok(Value::Null),
-    }
+pub fn derive_event(rules: &dyn Rules, case: &Case) -> Answered {
+    let event = field(&case.input, "event")?.to_string();
+    maybe(rules.message_of(&event)?)
 }
 
 /// What a model sees now, read page by page.
-pub(super) fn history(session: &mut Session) -> Answered {
+pub(super) fn history<S: Sessions>(store: &mut S, key: &S::Key) -> Answered {
     let mut messages = Vec::new();
     let mut start = 0;
     loop {
-        let page = session.messages(start, 256)?;
-        messages.extend(parsed(&page.lines)?);
+        let (lines, total) = store.messages_page(key, start)?;
+        messages.extend(parsed(&lines)?);
         start = u32::try_from(messages.len()).unwrap_or(u32::MAX);
-        if start >= page.total {
+        if start >= total {
             break;
         }
     }
-    let surface = session.surface();
+    let surface = store.surface(key)?;
     Ok(json!({
         "messages": messages,
-        "nodes": surface.nodes(),
-        "replaceGeneration": surface.generation(),
+        "nodes": surface.nodes,
+        "replaceGeneration": surface.generation,
     }))
-}
-
-/// The header that is synthesized where a case gives none.
-pub(super) fn header(id: &str) -> Header {
-    Header {
-        id: id.to_owned(),
-        created_at_ms: super::construct::NOW_MS,
-        ..Header::default()
-    }
 }

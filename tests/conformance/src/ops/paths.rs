@@ -3,13 +3,13 @@
 use annals_core::header::Header;
 use serde_json::{Value, json};
 
-use super::{Answered, Stop};
+use super::{Answered, NOW_MS, Stop, options};
 use crate::answer::Skip;
 use crate::files;
-use crate::host::Host;
+use crate::host::{Host, Sessions};
 use crate::vector::Case;
 
-pub fn stored_at(host: &dyn Host, case: &Case) -> Answered {
+pub fn stored_at<H: Host>(host: &H, case: &Case) -> Answered {
     let (id, cwd) = (text(&case.input, "id")?, text(&case.input, "cwd")?);
     let root = tempfile::tempdir()?;
     let header = Header {
@@ -18,9 +18,9 @@ pub fn stored_at(host: &dyn Host, case: &Case) -> Answered {
         ..Header::default()
     };
     let mut store = host.at(root.path())?;
-    store.create(&header, "")?;
-    store.persist(&header.id)?;
-    store.close(&header.id)?;
+    let key = store.create(options(&header, ""), NOW_MS)?;
+    store.persist(&key)?;
+    store.close(&key)?;
     let stored = files::logs(root.path())?;
     let [file] = stored.as_slice() else {
         return Err(Stop::Misread(format!("{} logs were stored", stored.len())));

@@ -1,24 +1,24 @@
 //! `json_text`, `host_value`.
 
-use annals_core::json::{self, JsonFaultKind};
 use serde_json::json;
 
 use super::{Answered, Stop, field, text_field};
-use crate::answer::Refusal;
 use crate::canonical::canonical;
+use crate::host::Rules;
 use crate::host_value;
 use crate::vector::{Case, set};
 
-pub fn json_text(case: &Case) -> Answered {
-    lossless(case, text_field(&case.input, "json_text")?)
+pub fn json_text(rules: &dyn Rules, case: &Case) -> Answered {
+    lossless(rules, case, text_field(&case.input, "json_text")?)
 }
 
-pub fn host_value(case: &Case) -> Answered {
-    lossless(case, &host_value::text(field(&case.input, "value")?)?)
+pub fn host_value(rules: &dyn Rules, case: &Case) -> Answered {
+    let text = host_value::text(field(&case.input, "value")?)?;
+    lossless(rules, case, &text)
 }
 
-fn lossless(case: &Case, text: &str) -> Answered {
-    match json::check(text) {
+fn lossless(rules: &dyn Rules, case: &Case, text: &str) -> Answered {
+    match rules.check_json(text) {
         Ok(()) => {
             let mut result = json!({ "accepted": true });
             // The reference's spelling; Annals keeps the text as it came.
@@ -31,11 +31,9 @@ fn lossless(case: &Case, text: &str) -> Answered {
             }
             Ok(result)
         }
-        Err(fault) => match fault.kind {
-            JsonFaultKind::Syntax => Err(Refusal::new("json-syntax", fault.to_string()).into()),
-            JsonFaultKind::NegativeZero | JsonFaultKind::Overflow => {
-                Ok(json!({ "accepted": false }))
-            }
-        },
+        Err(Stop::Refused(refusal)) if refusal.kind == "json_number_lossy" => {
+            Ok(json!({ "accepted": false }))
+        }
+        Err(stop) => Err(stop),
     }
 }
