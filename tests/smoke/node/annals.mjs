@@ -31,12 +31,12 @@ export async function prepare(componentPath, outDir) {
   const { instantiate } = await import(pathToFileURL(path.join(outDir, "annals.js")));
   const core = (name) => WebAssembly.compile(fs.readFileSync(path.join(outDir, name)));
 
-  /** A fresh instance whose only directory is `root`, at the guest path `/annals`; its `store` interface. */
+  /** A fresh instance whose only directory is `root`, at the guest path `/annals`; its interfaces `store` and `log`. */
   return async function instance(root, observer) {
     const wasi = new WASIShim({
       sandbox: { preopens: { "/annals": root }, env: {}, args: [], enableNetwork: false },
     });
     const imports = { ...wasi.getImportObject(), "annals:session/observer": observer };
-    return (await instantiate(core, imports)).store;
+    return instantiate(core, imports);
   };
 }

@@ -7,12 +7,14 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { prepare } from "./annals.mjs";
+import { thisProcess } from "./holder.mjs";
+import { checkLeases } from "./leases.mjs";
 
 const [componentPath, command, storyPath] = process.argv.slice(2);
 const story = JSON.parse(fs.readFileSync(storyPath, "utf8"));
 const work = fs.mkdtempSync(path.join(os.tmpdir(), "annals-node-"));
 const root = path.join(work, "root");
-const holder = JSON.stringify({ host: os.hostname(), pid: process.pid });
+const holder = thisProcess();
 const pageBytes = 1 << 20;
 const seen = [];
 const observer = {
@@ -21,7 +23,7 @@ const observer = {
   flushed: (id) => void seen.push(`flushed ${id}`),
   disposed: (id) => void seen.push(`disposed ${id}`),
 };
-fs.mkdirSync(root);
+fs.mkdirSync(root, { mode: 0o700 });
 process.on("exit", () => fs.rmSync(work, { recursive: true, force: true }));
 
 async function check(name, body) {
@@ -64,21 +66,31 @@ function history(session) {
 }
 
 const instance = await prepare(componentPath, path.join(work, "js"));
-let store = await instance(root, observer);
+const options = { outOfBandTypes: [], strict: false };
+let { store, log } = await instance(root, observer);
 let written = "";
 
+await check("the pure rules answer without a store", () => {
+  const [message] = story.turn.filter((event) => event.type === "user/message");
+  const events = lines([{ seq: 0, time: 1, ...message }]);
+  assert.deepEqual([...log.foldSurface(events).nodes], [0n]);
+  assert.deepEqual(JSON.parse(log.messageOf(events)), story.messages[0]);
+  const error = refused(() => log.checkTrace(events));
+  assert.deepEqual([error.code, error.reason], ["invalid", "trace-outside-turn"]);
+});
+
 await check("configure names the backend and what it promises", () => {
-  const info = store.configure(holder, [], [["root", "/annals"]]);
+  const info = store.configure(holder, options, [["root", "/annals"]]);
   assert.equal(info.name, "jsonl");
   assert.equal(info.durability, "power");
   assert.equal(typeof info.recordBytesMax, "bigint");
 });
 
 await check("an unknown setting is refused by name", () => {
-  const error = refused(() => store.configure(holder, [], [["root", "/annals"], ["colour", "red"]]));
+  const error = refused(() => store.configure(holder, options, [["root", "/annals"], ["colour", "red"]]));
   assert.equal(error.code, "invalid");
   assert.match(error.message, /colour/);
-  store.configure(holder, [], [["root", "/annals"]]);
+  store.configure(holder, options, [["root", "/annals"]]);
 });
 
 await check("create, append, flush: the file holds the complete lines that append gave", () => {
@@ -187,10 +199,21 @@ await check("a session that the annals command wrote: same history, and the next
   assert.deepEqual(parsed(annals(["messages", "from-command"])), story.messages);
 });
 
+await check("strict: an event that does not fit is refused, and the next one is not", () => {
+  store.configure(holder, { outOfBandTypes: [], strict: true }, [["root", "/annals"]]);
+  const [session] = store.open("from-command", "resume");
+  const error = refused(() => session.append(lines(story.turn), 9000n));
+  assert.deepEqual([error.code, error.reason], ["invalid", "trace-turn-number"]);
+  session.append(lines(story.turn.map((event) => ({ ...event, data: { ...event.data, turn: 3 } }))), 9000n);
+  session.close();
+});
+
 await check("a new instance finds what is stored", async () => {
-  store = await instance(root, observer);
-  store.configure(holder, [], [["root", "/annals"]]);
+  ({ store } = await instance(root, observer));
+  store.configure(holder, options, [["root", "/annals"]]);
   const listing = store.list(undefined, 10);
   assert.deepEqual(listing.sessions.map((entry) => entry.id).sort(), ["from-command", "from-node"]);
   assert.ok(listing.sessions.every((entry) => entry.status === "ok"));
 });
+
+await checkLeases({ check, refused, store, root, command, componentPath, work });

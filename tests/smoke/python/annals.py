@@ -4,6 +4,7 @@ from wasmtime import Engine, Store, WasiConfig
 from wasmtime.component import Component, Linker, Record, Variant
 
 STORE = "annals:session/store@0.1.0"
+LOG = "annals:session/log@0.1.0"
 OBSERVER = "annals:session/observer@0.1.0"
 
 
@@ -49,12 +50,16 @@ class Instance:
         self.store = Store(engine)
         self.store.set_wasi(wasi)
         self.instance = linker.instantiate(self.store, component)
-        self.interface = self.instance.get_export_index(self.store, STORE)
 
-    def call(self, name, *arguments):
-        """Call a function of the interface `store`; an error record is raised as `Refused`."""
-        index = self.instance.get_export_index(self.store, name, self.interface)
+    def call(self, name, *arguments, interface=STORE):
+        """Call a function of an interface; an error record is raised as `Refused`."""
+        interface = self.instance.get_export_index(self.store, interface)
+        index = self.instance.get_export_index(self.store, name, interface)
         return outcome(self.instance.get_func(self.store, index)(self.store, *arguments))
+
+    def rule(self, name, *arguments):
+        """Call a function of the interface `log`."""
+        return self.call(name, *arguments, interface=LOG)
 
     def session(self, name, handle, *arguments):
         """Call a method of the resource `session`."""

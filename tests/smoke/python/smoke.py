@@ -7,16 +7,18 @@ usage: python smoke.py COMPONENT COMMAND STORY
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import tempfile
 import traceback
 
 from annals import Refused, load, record
+from holder import this_process
+from leases import Leases
 
 PAGE_BYTES = 1 << 20
-HOLDER = json.dumps({"host": socket.gethostname(), "pid": os.getpid()})
+HOLDER = this_process()
+OPTIONS = record(out_of_band_types=[], strict=False)
 SETTINGS = [("root", "/annals")]
 
 
@@ -83,14 +85,22 @@ class Smoke:
             if start >= page.total:
                 return text
 
+    def check_the_pure_rules_answer_without_a_store(self):
+        message = next(event for event in self.story["turn"] if event["type"] == "user/message")
+        events = lines([{"seq": 0, "time": 1, **message}])
+        expect(self.annals.rule("fold-surface", events).nodes, [0], "nodes")
+        expect(json.loads(self.annals.rule("message-of", events)), self.story["messages"][0], "message")
+        error = self.refused("invalid", self.annals.rule, "check-trace", events)
+        expect(error.reason, "trace-outside-turn", "reason")
+
     def check_configure_names_the_backend_and_what_it_promises(self):
-        info = self.annals.call("configure", HOLDER, [], SETTINGS)
+        info = self.annals.call("configure", HOLDER, OPTIONS, SETTINGS)
         expect((info.name, info.durability), ("jsonl", "power"))
 
     def check_an_unknown_setting_is_refused_by_name(self):
-        error = self.refused("invalid", self.annals.call, "configure", HOLDER, [], [*SETTINGS, ("colour", "red")])
+        error = self.refused("invalid", self.annals.call, "configure", HOLDER, OPTIONS, [*SETTINGS, ("colour", "red")])
         expect("colour" in error.message, True, error.message)
-        self.annals.call("configure", HOLDER, [], SETTINGS)
+        self.annals.call("configure", HOLDER, OPTIONS, SETTINGS)
 
     def check_create_append_flush_the_file_holds_the_lines_that_append_gave(self):
         handle = self.annals.call("create", options(id="from-python"), 1000)
@@ -183,12 +193,35 @@ class Smoke:
         self.annals.session("close", handle)
         expect(parsed(self.run("messages", "from-command")), self.story["messages"])
 
+    def check_strict_an_event_that_does_not_fit_is_refused_and_the_next_one_is_not(self):
+        strict = record(out_of_band_types=[], strict=True)
+        self.annals.call("configure", HOLDER, strict, SETTINGS)
+        handle, _ = self.annals.call("open", "from-command", "resume")
+        error = self.refused("invalid", self.annals.session, "append", handle, lines(self.story["turn"]), 9000)
+        expect(error.reason, "trace-turn-number", "reason")
+        turn = [{**event, "data": {**event["data"], "turn": 3}} for event in self.story["turn"]]
+        self.annals.session("append", handle, lines(turn), 9000)
+        self.annals.session("close", handle)
+
     def check_a_new_instance_finds_what_is_stored(self):
         self.annals = self.make(self.root, self.observer)
-        self.annals.call("configure", HOLDER, [], SETTINGS)
+        self.annals.call("configure", HOLDER, OPTIONS, SETTINGS)
         sessions = self.annals.call("list", None, 10).sessions
         expect(sorted(entry.id for entry in sessions), ["from-command", "from-python"])
         expect([entry.status for entry in sessions], ["ok", "ok"])
+
+
+def run(checks):
+    """Every check in order; a failure ends the run here, with its check's name."""
+    for method in [name for name in vars(type(checks)) if name.startswith("check_")]:
+        name = method.removeprefix("check_").replace("_", " ")
+        try:
+            getattr(checks, method)()
+        except Exception:
+            print(f"FAILED python: {name}", flush=True)
+            traceback.print_exc(file=sys.stdout)
+            sys.exit(1)
+        print(f"ok python: {name}", flush=True)
 
 
 def main():
@@ -197,15 +230,8 @@ def main():
         story = json.load(file)
     with tempfile.TemporaryDirectory(prefix="annals-python-") as root:
         smoke = Smoke(component, command, story, root)
-        for method in [name for name in vars(Smoke) if name.startswith("check_")]:
-            name = method.removeprefix("check_").replace("_", " ")
-            try:
-                getattr(smoke, method)()
-            except Exception:  # every failure ends the run here, with its check's name
-                print(f"FAILED python: {name}", flush=True)
-                traceback.print_exc(file=sys.stdout)
-                sys.exit(1)
-            print(f"ok python: {name}", flush=True)
+        run(smoke)
+        run(Leases(smoke.annals, component, command, root))
 
 
 main()

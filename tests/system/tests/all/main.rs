@@ -8,6 +8,10 @@
 
 mod command;
 mod durability;
+mod follower;
 mod kill;
+mod leases;
+mod links;
 mod listing;
+mod signals;
 mod trace;
