@@ -1,0 +1,235 @@
+//! What is timed, and how: the best of several runs, native and wasm in turn, so that both meet the same noise.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, ensure};
+use sha2::{Digest, Sha256};
+
+use crate::generator;
+use crate::side::{Native, Side, Wasm};
+
+/// Events appended at a time.
+const BATCH_EVENTS: usize = 100;
+
+/// How often one event is appended to see what the history costs then.
+const HISTORY_ROUNDS: u64 = 40;
+
+/// Both ways to run, over the same files.
+pub struct Sides {
+    pub native: Native,
+    pub wasm: Wasm,
+}
+
+/// The same work both ways.
+#[derive(Clone, Copy, Debug)]
+pub struct Pair {
+    pub native: Duration,
+    pub wasm: Duration,
+}
+
+impl Pair {
+    /// How much longer it takes in wasm.
+    #[must_use]
+    pub fn ratio(self) -> f64 {
+        self.wasm.as_secs_f64() / self.native.as_secs_f64()
+    }
+
+    fn best(self, other: Self) -> Self {
+        Self {
+            native: self.native.min(other.native),
+            wasm: self.wasm.min(other.wasm),
+        }
+    }
+}
+
+/// What one log was measured to cost.
+pub struct Reading {
+    /// From the stored log to a live session.
+    pub load: Pair,
+    /// From lines in memory to a session.
+    pub fold: Pair,
+    /// From a session that was just loaded to its whole history.
+    pub derive: Pair,
+    /// Messages of that history, and their bytes.
+    pub messages: u64,
+    pub message_bytes: u64,
+}
+
+/// Loads, folds and derives a stored log whose lines are `lines`.
+///
+/// # Errors
+/// Whatever a side answers; both must show the same history.
+pub fn reading(sides: &mut Sides, id: &str, lines: &str, samples: u32) -> Result<Reading> {
+    let mut best: Option<Reading> = None;
+    for _ in 0..samples {
+        let (native, history) = read_once(&mut sides.native, id)?;
+        let (wasm, other) = read_once(&mut sides.wasm, id)?;
+        ensure!(history == other, "native and wasm show different histories");
+        let next = Reading {
+            load: Pair {
+                native: native.0,
+                wasm: wasm.0,
+            },
+            derive: Pair {
+                native: native.1,
+                wasm: wasm.1,
+            },
+            fold: Pair {
+                native: fold_once(&mut sides.native, lines)?,
+                wasm: fold_once(&mut sides.wasm, lines)?,
+            },
+            messages: history.0,
+            message_bytes: history.1,
+        };
+        best = Some(match best {
+            None => next,
+            Some(best) => Reading {
+                load: best.load.best(next.load),
+                fold: best.fold.best(next.fold),
+                derive: best.derive.best(next.derive),
+                ..next
+            },
+        });
+    }
+    best.context("no samples were asked for")
+}
+
+/// Times of loading and deriving; count and bytes of the messages.
+fn read_once(side: &mut impl Side, id: &str) -> Result<((Duration, Duration), (u64, u64))> {
+    let started = Instant::now();
+    side.load(id)?;
+    let load = started.elapsed();
+    let started = Instant::now();
+    let nodes = side.surface()?;
+    let history = whole_history(side)?;
+    let derive = started.elapsed();
+    ensure!(history.0 <= nodes as u64, "more messages than nodes");
+    side.leave()?;
+    Ok(((load, derive), history))
+}
+
+/// Every page of the history: how many messages, of how many bytes.
+fn whole_history(side: &mut impl Side) -> Result<(u64, u64)> {
+    let (mut next, mut bytes) = (0, 0);
+    loop {
+        let page = side.messages(next)?;
+        next += u32::try_from(page.lines.bytes().filter(|byte| *byte == b'\n').count())?;
+        bytes += page.lines.len() as u64;
+        if next >= page.total {
+            return Ok((u64::from(next), bytes));
+        }
+        ensure!(!page.lines.is_empty(), "an empty page before the end");
+    }
+}
+
+fn fold_once(side: &mut impl Side, lines: &str) -> Result<Duration> {
+    let lines = lines.to_owned();
+    let started = Instant::now();
+    side.fold(lines)?;
+    Ok(started.elapsed())
+}
+
+/// Appends drafts to a new session in batches, each flushed.
+///
+/// # Errors
+/// Whatever a side answers.
+pub fn append(sides: &mut Sides, drafts: &str, samples: u32) -> Result<Pair> {
+    let lines: Vec<&str> = drafts.split_inclusive('\n').collect();
+    let batches: Vec<String> = lines
+        .chunks(BATCH_EVENTS)
+        .map(|batch| batch.concat())
+        .collect();
+    let mut best: Option<Pair> = None;
+    for sample in 0..samples {
+        let next = Pair {
+            native: append_once(
+                &mut sides.native,
+                &format!("appended-native-{sample}"),
+                &batches,
+            )?,
+            wasm: append_once(
+                &mut sides.wasm,
+                &format!("appended-wasm-{sample}"),
+                &batches,
+            )?,
+        };
+        best = Some(best.map_or(next, |best| best.best(next)));
+    }
+    best.context("no samples were asked for")
+}
+
+fn append_once(side: &mut impl Side, id: &str, batches: &[String]) -> Result<Duration> {
+    side.create(id, String::new())?;
+    let started = Instant::now();
+    for batch in batches {
+        side.append(batch)?;
+        side.flush()?;
+    }
+    let elapsed = started.elapsed();
+    side.leave()?;
+    Ok(elapsed)
+}
+
+/// The new end of the history after one append to a stored log.
+///
+/// # Errors
+/// Whatever a side answers.
+pub fn history(sides: &mut Sides, id: &str) -> Result<Pair> {
+    Ok(Pair {
+        native: history_once(&mut sides.native, id)?,
+        wasm: history_once(&mut sides.wasm, id)?,
+    })
+}
+
+fn history_once(side: &mut impl Side, id: &str) -> Result<Duration> {
+    side.load(id)?;
+    let (mut shown, _) = whole_history(side)?;
+    let mut best = Duration::MAX;
+    for number in 0..HISTORY_ROUNDS {
+        side.append(&generator::prompt(number))?;
+        let started = Instant::now();
+        let page = side.messages(u32::try_from(shown)?)?;
+        best = best.min(started.elapsed());
+        shown += 1;
+        ensure!(u64::from(page.total) == shown, "a message is missing");
+    }
+    side.leave()?;
+    Ok(best)
+}
+
+/// One message that names the first `sources` events of a stored log.
+///
+/// # Errors
+/// Whatever a side answers.
+pub fn sources(sides: &mut Sides, id: &str, sources: u64, samples: u32) -> Result<Pair> {
+    let line = generator::summary(sources);
+    Ok(Pair {
+        native: sources_once(&mut sides.native, id, &line, samples)?,
+        wasm: sources_once(&mut sides.wasm, id, &line, samples)?,
+    })
+}
+
+fn sources_once(side: &mut impl Side, id: &str, line: &str, samples: u32) -> Result<Duration> {
+    side.load(id)?;
+    let mut best = Duration::MAX;
+    for _ in 0..samples {
+        let started = Instant::now();
+        side.append(line)?;
+        best = best.min(started.elapsed());
+    }
+    side.leave()?;
+    Ok(best)
+}
+
+/// How fast this machine hashes, in bytes a second: the yardstick for targets that were set on another one.
+#[must_use]
+pub fn sha256(bytes: usize, samples: u32) -> f64 {
+    let data: Vec<u8> = (0..bytes).map(|at| at.to_le_bytes()[0]).collect();
+    let mut best = Duration::MAX;
+    for _ in 0..samples.max(1) {
+        let started = Instant::now();
+        std::hint::black_box(Sha256::digest(std::hint::black_box(&data)));
+        best = best.min(started.elapsed());
+    }
+    data.len() as f64 / best.as_secs_f64()
+}
