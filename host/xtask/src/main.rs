@@ -1,8 +1,10 @@
 //! Builds, demonstrates and tests Annals: `cargo xtask <command>`.
 
+mod bench;
 mod build;
 mod conformance;
 mod demo;
+mod fuzz;
 mod smoke;
 mod tests;
 
@@ -24,7 +26,9 @@ enum Task {
     Build,
     /// Record a session, kill the recorder, and show what is left
     Demo,
+    Bench(bench::Bench),
     Conformance(conformance::Conformance),
+    Fuzz(fuzz::Fuzz),
     Test(tests::Test),
 }
 
@@ -32,7 +36,9 @@ fn main() -> ExitCode {
     let done = match Arguments::parse().task {
         Task::Build => build::run().map(|()| ExitCode::SUCCESS),
         Task::Demo => demo::run().map(|()| ExitCode::SUCCESS),
+        Task::Bench(bench) => bench.run(),
         Task::Conformance(conformance) => conformance.run(),
+        Task::Fuzz(fuzz) => fuzz.run(),
         Task::Test(test) => test.run(),
     };
     done.unwrap_or_else(|error| {

@@ -24,8 +24,14 @@ pub struct Test {
 enum Part {
     /// The rules, without a component
     Core,
+    /// Random logs against a model, ten thousand for each property
+    Properties,
+    /// Deep, long and many: how time and memory grow
+    Large,
     /// Each component's own tests, native
     Components,
+    /// Power cuts and errors at every operation of a simulated disk
+    Crash,
     /// The linked components, through the Rust library
     Host,
     /// The command, end to end
@@ -141,7 +147,7 @@ impl Part {
     /// Whether it uses what `cargo xtask build` leaves.
     fn needs_artefacts(self) -> bool {
         match self {
-            Self::Core | Self::Components => false,
+            Self::Core | Self::Properties | Self::Large | Self::Components | Self::Crash => false,
             Self::Host
             | Self::Cli
             | Self::Conformance
@@ -154,6 +160,8 @@ impl Part {
     fn run(self) -> Result<Outcome> {
         match self {
             Self::Core => cargo_test(Profile::Dev, &["annals-core"]),
+            Self::Properties => measured("all"),
+            Self::Large => measured("large"),
             Self::Components => cargo_test(
                 Profile::Dev,
                 &[
@@ -163,6 +171,7 @@ impl Part {
                     "annals-memory",
                 ],
             ),
+            Self::Crash => crash(),
             Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
@@ -196,14 +205,66 @@ fn cargo_test(profile: Profile, packages: &[&str]) -> Result<Outcome> {
     watch(&mut command, cargo_line)
 }
 
+/// Optimised, since it looks at a hundred thousand disks, and shown with its counts.
+fn crash() -> Result<Outcome> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["test", "--profile", "crash", "--package", "annals-crash"]);
+    command.args(["--", "--nocapture", "--test-threads", "1"]);
+    watch(&mut command, cargo_line)
+}
+
+/// A test of `tests/properties`, optimised, with what it counts and measures.
+fn measured(test: &str) -> Result<Outcome> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args([
+        "test",
+        "--release",
+        "--package",
+        "annals-properties",
+        "--test",
+        test,
+    ]);
+    command.args(["--", "--nocapture"]);
+    watch(&mut command, cargo_line)
+}
+
 fn cli() -> Result<Outcome> {
     let mut outcome = cargo_test(Profile::Release, &["annals-cli"])?;
     if std::env::var_os("ANNALS_FIXTURES").is_none() {
         let reason = "cli: ANNALS_FIXTURES names no directory of recorded logs";
         outcome.add(Outcome::left_out(reason));
     }
+    for (what, probe) in CLI_PROBES {
+        let [program, arguments @ ..] = probe else {
+            continue;
+        };
+        let ran = Command::new(program).args(arguments).output();
+        if !ran.is_ok_and(|ran| ran.status.success()) {
+            let reason = format!("cli: {what}, `{}` fails", probe.join(" "));
+            outcome.add(Outcome::left_out(reason));
+        }
+    }
     Ok(outcome)
 }
+
+/// What tests of the command need beyond it; without it they pass and have seen nothing.
+const CLI_PROBES: [(&str, &[&str]); 3] = [
+    ("failing system calls", &["strace", "-V"]),
+    (
+        "full and read-only media",
+        &["unshare", "-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"],
+    ),
+    (
+        "another user",
+        &[
+            "setpriv",
+            "--reuid=65534",
+            "--regid=65534",
+            "--clear-groups",
+            "true",
+        ],
+    ),
+];
 
 fn conformance() -> Result<Outcome> {
     let mut outcome = cargo_test(Profile::Release, &["annals-conformance"])?;
