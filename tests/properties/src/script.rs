@@ -11,7 +11,7 @@ use crate::random::Random;
 pub type Step = (u8, u32);
 
 /// How many kinds there are.
-pub const KINDS: u8 = 24;
+pub const KINDS: u8 = 26;
 
 /// The time that an append gives to events without one.
 pub const TIME_MS: u64 = 1_700_000_000_000;
@@ -33,6 +33,8 @@ pub struct Log {
     spelling: Spelling,
     turn: u64,
     step: u64,
+    /// The call that all events are about while one is exchanged.
+    call_id: Option<&'static str>,
 }
 
 /// An event before it has its place.
@@ -71,6 +73,7 @@ impl Log {
             spelling,
             turn: 0,
             step: 0,
+            call_id: None,
         };
         for (kind, seed) in script {
             log.take(*kind, &mut Random::new(u64::from(*seed)));
@@ -105,8 +108,22 @@ impl Log {
             19 => self.rewrite_result(random),
             20 => self.request_header(random),
             21 => self.plugin(random),
+            22 | 23 => self.exchange(random),
             _ => self.whole_turn(random),
         }
+    }
+
+    /// Requests, starts and results of one call, in any order and again.
+    fn exchange(&mut self, random: &mut Random) {
+        self.call_id = Some(parts::any_id(random));
+        for _ in 0..2 + random.below(5) {
+            match random.below(3) {
+                0 => self.assistant(random),
+                1 => self.call(random),
+                _ => self.result(random),
+            }
+        }
+        self.call_id = None;
     }
 
     fn whole_turn(&mut self, random: &mut Random) {

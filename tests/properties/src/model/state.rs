@@ -35,6 +35,30 @@ pub struct State {
 }
 
 impl State {
+    /// The views in which this is not what is due, each as it is and as it should be.
+    pub fn differences(&self, due: &State) -> Vec<String> {
+        let views = [self, due].map(|state| {
+            [
+                ("next seq", state.next_seq.to_string()),
+                ("last time", state.last_time_ms.to_string()),
+                ("events", state.events.clone()),
+                ("nodes", format!("{:?}", state.nodes)),
+                ("generation", state.generation.to_string()),
+                ("messages", state.messages.clone()),
+                ("closers", state.closers.clone()),
+                ("open turn", state.has_open_turn.to_string()),
+                ("request header", format!("{:?}", state.request_header)),
+                ("last turn", format!("{:?}", state.last_turn)),
+                ("usage", format!("{:?}", state.usage)),
+            ]
+        });
+        let [is, due] = views;
+        let pairs = is.into_iter().zip(due).filter(|(is, due)| is != due);
+        pairs
+            .map(|((name, is), (_, due))| format!("{name}:\n{is}\ninstead of\n{due}"))
+            .collect()
+    }
+
     /// By the rules, from scratch.
     pub fn due(events: &[Event]) -> State {
         let surface = surface(events).unwrap();

@@ -29,6 +29,10 @@ impl Log {
         place
     }
 
+    fn id(&self, random: &mut Random) -> &'static str {
+        self.call_id.unwrap_or_else(|| any_id(random))
+    }
+
     fn in_step(&self, random: &mut Random) -> Json {
         Json::Object(self.place(random), random.gap())
     }
@@ -92,7 +96,9 @@ impl Log {
     }
 
     fn assistant_data(&self, random: &mut Random) -> Json {
-        let blocks = (0..random.below(4)).map(|_| block(random)).collect();
+        let blocks = (0..random.below(4))
+            .map(|_| block(random, self.call_id))
+            .collect();
         let names = [
             ("provider", Json::string("p")),
             ("model", Json::string("m")),
@@ -113,14 +119,14 @@ impl Log {
 
     pub(super) fn call(&mut self, random: &mut Random) {
         let mut data = self.in_step(random);
-        data.add("callId", Json::number(random.pick(IDS)));
+        data.add("callId", Json::number(self.id(random)));
         data.add("arguments", random.json(2));
         self.push(random, Draft::log_only("tool/call", data));
     }
 
     pub(super) fn result(&mut self, random: &mut Random) {
         let mut data = self.in_step(random);
-        data.add("callId", Json::number(random.pick(IDS)));
+        data.add("callId", Json::number(self.id(random)));
         data.add("content", random.json(3));
         if random.once_in(2) {
             data.add("isError", Json::number(random.pick(&["true", "false"])));
@@ -293,6 +299,11 @@ impl Log {
     }
 }
 
+/// A call's id as written.
+pub(super) fn any_id(random: &mut Random) -> &'static str {
+    random.pick(IDS)
+}
+
 fn replace_op(random: &mut Random, start: u64, end: u64) -> Json {
     let (start, end) = (random.spelled(start), random.spelled(end));
     let mut members = [
@@ -333,7 +344,7 @@ fn message_data(random: &mut Random) -> Json {
     }
     let content = match random.below(4) {
         0 => Json::Plain(random.string()),
-        _ => Json::array((0..random.below(3)).map(|_| block(random)).collect()),
+        _ => Json::array((0..random.below(3)).map(|_| block(random, None)).collect()),
     };
     data.add("content", content);
     let kind = random.pick(&["user", "plugin", "goal"]);
@@ -350,7 +361,7 @@ fn message_data(random: &mut Random) -> Json {
     data
 }
 
-fn block(random: &mut Random) -> Json {
+fn block(random: &mut Random, call_id: Option<&'static str>) -> Json {
     let mut block = Json::Object(Vec::new(), random.gap());
     if random.once_in(2) {
         block.add("type", Json::string("text"));
@@ -358,10 +369,9 @@ fn block(random: &mut Random) -> Json {
     } else {
         let kind = random.pick(&[r#""tool-call""#, r#""tool\u002dcall""#]);
         block.add("type", Json::number(kind));
-        let id = if random.once_in(20) {
-            "7"
-        } else {
-            random.pick(IDS)
+        let id = match random.once_in(20) {
+            true => "7",
+            false => call_id.unwrap_or_else(|| any_id(random)),
         };
         block.add("id", Json::number(id));
         block.add("name", Json::string("n"));

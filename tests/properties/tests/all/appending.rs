@@ -6,7 +6,7 @@ use annals_properties::mutation::{self, broken};
 use annals_properties::script::{Spelling, TIME_MS};
 use proptest::prelude::*;
 
-use crate::check::{LOGS, STEPS_MAX, header, holds, seeded};
+use crate::check::{LOGS, STEPS_MAX, agrees, header, holds, seeded};
 
 #[test]
 fn batches_may_be_cut_anywhere() {
@@ -27,7 +27,7 @@ fn batches_may_be_cut_anywhere() {
                 prop_assert_eq!(appended.lines, model::lines(batch));
                 rest = after;
             }
-            prop_assert_eq!(State::of(&mut session), State::due(&log.events));
+            agrees(&mut session, &State::due(&log.events))?;
             prop_assert!(session.surface() == seeded(&log.events).surface());
             Ok(())
         },
@@ -84,12 +84,12 @@ fn a_refused_append_leaves_no_trace() {
                 };
                 prop_assert_eq!(fault.reason.label(), label, "{}", line);
                 prop_assert_eq!(fault.number_of("line"), Some((upto - at) as u64 + 1));
-                prop_assert_eq!(State::of(&mut session), state, "{}", line);
+                agrees(&mut session, &state)?;
             }
             for event in &log.events[done..] {
                 session.append(&event.draft, TIME_MS).unwrap();
             }
-            prop_assert_eq!(State::of(&mut session), State::due(&log.events));
+            agrees(&mut session, &State::due(&log.events))?;
             prop_assert!(session.surface() == seeded(&log.events).surface());
             Ok(())
         },

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use annals_core::header::Header;
 use annals_core::session::Session;
-use annals_properties::model::{self, Event};
+use annals_properties::model::{self, Event, State};
 use annals_properties::script::{self, Log, Spelling};
 use proptest::prelude::*;
 use proptest::test_runner::{TestCaseError, TestError, TestRunner};
@@ -57,6 +57,15 @@ pub fn holds<X: Strategy>(
         );
     }
     assert_eq!(result.map_err(|error| error.to_string()), Ok(()), "{name}");
+}
+
+/// Whether a session shows what is due.
+pub fn agrees(session: &mut Session, due: &State) -> Verdict {
+    let state = State::of(session);
+    match &state == due {
+        true => Ok(()),
+        false => Err(TestCaseError::fail(state.differences(due).join("\n"))),
+    }
 }
 
 /// A header without anything but an id.

@@ -9,7 +9,7 @@ use annals_properties::mutation::scrambled;
 use annals_properties::script::{Spelling, TIME_MS};
 use proptest::prelude::*;
 
-use crate::check::{LOGS, STEPS_MAX, Verdict, header, holds, seeded};
+use crate::check::{LOGS, STEPS_MAX, Verdict, agrees, header, holds, seeded};
 use annals_core::session::Session;
 
 /// Every prefix is looked at whole, which is quadratic.
@@ -69,7 +69,7 @@ fn a_seed_shows_what_the_model_shows() {
         |log, bytes_max| {
             let mut session = seeded(&log.events);
             let due = State::due(&log.events);
-            prop_assert_eq!(&State::of(&mut session), &due);
+            agrees(&mut session, &due)?;
             views_of_text(&due)?;
             let mut pages = String::new();
             loop {
@@ -116,7 +116,7 @@ fn every_prefix_of_a_growing_log_shows_what_a_whole_one_does() {
             for (count, event) in log.events.iter().enumerate() {
                 let appended = session.append(&event.draft, TIME_MS).unwrap();
                 prop_assert_eq!(appended.lines, format!("{}\n", event.line));
-                prop_assert_eq!(State::of(&mut session), State::due(&log.events[..=count]));
+                agrees(&mut session, &State::due(&log.events[..=count]))?;
             }
             Ok(())
         },
