@@ -184,16 +184,20 @@ pub(crate) fn call_id(value: Value<'_>) -> Option<CallId<'_>> {
 /// The lines that close an interrupted last turn of a log of event lines; empty when none is open.
 ///
 /// Seqs go on from the last event's, whatever it is, and the time is the last event's. Fails with
-/// [`Reason::JsonSyntax`] or [`Reason::SeedEnvelopeInvalid`] when a line is no event.
+/// [`Reason::JsonSyntax`] or [`Reason::SeedEnvelopeInvalid`] when a line is no event, with its `line`, counted from 1.
 pub fn closers(lines: &str) -> Result<String, Fault> {
     let mut tail = Tail::default();
     let (mut next_seq, mut time_ms) = (0, 0);
-    for line in lines.lines() {
-        let envelope = Envelope::read(line)
-            .map_err(|fault| Fault::new(Reason::JsonSyntax, fault.to_string()))?;
-        let seq = envelope.seq.and_then(Value::as_seq);
-        let seq =
-            seq.ok_or_else(|| Fault::new(Reason::SeedEnvelopeInvalid, "an event has no seq"))?;
+    for (number, line) in (1u64..).zip(lines.lines()) {
+        let envelope = Envelope::read(line).map_err(|fault| {
+            let message = format!("line {number}: {fault}");
+            let broken = Fault::new(Reason::JsonSyntax, message);
+            broken.number("line", number)
+        })?;
+        let seq = envelope.seq.and_then(Value::as_seq).ok_or_else(|| {
+            let message = format!("line {number}: the event has no seq");
+            Fault::new(Reason::SeedEnvelopeInvalid, message).number("line", number)
+        })?;
         let event = Event::of(&envelope, seq);
         tail.observe(&event);
         (next_seq, time_ms) = (seq + 1, event.time_ms);

@@ -126,6 +126,12 @@ impl Log {
         self.limits = limits;
     }
 
+    /// Whether so many bytes more are within the limit of the log. Fails with [`Reason::LimitReached`].
+    pub(crate) fn check_room_for(&self, bytes: usize) -> Result<(), Fault> {
+        let needed = self.bytes.saturating_add(bytes);
+        check_limit("log-bytes-max", needed, self.limits.log_bytes_max)
+    }
+
     /// Adds a line, without its newline, that stands for the next `count` events.
     ///
     /// Fails with [`Reason::LimitReached`] when the line or the log would be longer than its [`Limits`], or when there

@@ -5,7 +5,6 @@
 //! tool result answers a call of the same step, and everything else stands inside a turn. An open end is fine, and so
 //! is a call without an answer. Absent: contiguous seqs and the surface, which have rules of their own.
 
-use std::borrow::Cow;
 use std::collections::HashSet;
 
 use crate::chunk_rows::Row;
@@ -21,9 +20,27 @@ const GIVEN_CHARACTERS_MAX: usize = 80;
 
 /// What is open at one point of a log, and what may come next.
 ///
-/// Memory: the calls of the open step that wait for an answer. A copy is a state to go back to.
+/// Memory: the calls of the open step that wait for an answer, and what changed since a state to go back to.
 #[derive(Clone, Debug, Default)]
 pub struct Trace {
+    at: Place,
+    // Calls by what `call_id` gives for their ids.
+    waiting: HashSet<Vec<u8>>,
+    // Where to go back to, and what happened to the calls since.
+    mark: Option<(Place, Vec<Change>)>,
+}
+
+/// A change of the calls that wait.
+#[derive(Clone, Debug)]
+enum Change {
+    Added(Vec<u8>),
+    Removed(Vec<u8>),
+    Cleared(HashSet<Vec<u8>>),
+}
+
+/// A trace without its calls.
+#[derive(Clone, Copy, Debug, Default)]
+struct Place {
     events: u64,
     last_seq: Option<u64>,
     // Numbers of the last turn and of the last step in it; 0 before the first.
@@ -31,8 +48,6 @@ pub struct Trace {
     step: u64,
     is_turn_open: bool,
     is_step_open: bool,
-    // Calls by what `call_id` gives for their ids.
-    waiting: HashSet<Vec<u8>>,
 }
 
 /// Checks stored lines as a whole log: event lines and packed rows, in any mixture.
@@ -47,7 +62,7 @@ pub fn check_trace(lines: &str) -> Result<(), Fault> {
 impl Trace {
     /// Takes one stored line into account, an event or a packed row. Fails as [`check_trace`] does.
     pub fn observe_line(&mut self, line: &str) -> Result<(), Fault> {
-        match read_line(line).map_err(|fault| fault.number("index", self.events))? {
+        match read_line(line).map_err(|fault| fault.number("index", self.at.events))? {
             Line::Row(row) => self.observe_row(&row),
             Line::Event(envelope) => match envelope.seq.and_then(Value::as_seq) {
                 Some(seq) => self.observe(&Event::of(&envelope, seq)),
@@ -62,8 +77,8 @@ impl Trace {
     pub fn observe(&mut self, event: &Event<'_>) -> Result<(), Fault> {
         self.place(event)
             .map_err(|fault| fault.number("seq", event.seq))?;
-        self.events += 1;
-        self.last_seq = Some(event.seq);
+        self.at.events += 1;
+        self.at.last_seq = Some(event.seq);
         Ok(())
     }
 
@@ -78,9 +93,40 @@ impl Trace {
                 )
             })
             .map_err(|fault| fault.number("seq", row.seq0))?;
-        self.events += row.count;
-        self.last_seq = Some(row.seq0.saturating_add(row.count - 1));
+        self.at.events += row.count;
+        self.at.last_seq = Some(row.seq0.saturating_add(row.count - 1));
         Ok(())
+    }
+
+    /// Makes the present state the one to go back to.
+    pub fn mark(&mut self) {
+        self.mark = Some((self.at, Vec::new()));
+    }
+
+    /// Forgets the state to go back to.
+    pub fn keep(&mut self) {
+        self.mark = None;
+    }
+
+    /// Goes back to the last [`Trace::mark`], if there is one.
+    pub fn rewind(&mut self) {
+        let Some((at, changes)) = self.mark.take() else {
+            return;
+        };
+        self.at = at;
+        for change in changes.into_iter().rev() {
+            match change {
+                Change::Added(id) => drop(self.waiting.remove(&id)),
+                Change::Removed(id) => drop(self.waiting.insert(id)),
+                Change::Cleared(waiting) => self.waiting = waiting,
+            }
+        }
+    }
+
+    fn note(&mut self, change: impl FnOnce() -> Change) {
+        if let Some((_, changes)) = &mut self.mark {
+            changes.push(change());
+        }
     }
 
     fn place(&mut self, event: &Event<'_>) -> Result<(), Fault> {
@@ -96,19 +142,23 @@ impl Trace {
                 self.check_step(event_type, Named::new(member("turn"), member("step")))?;
                 match event_type {
                     "step/end" => {
-                        self.is_step_open = false;
-                        self.waiting.clear();
+                        self.at.is_step_open = false;
+                        let waiting = std::mem::take(&mut self.waiting);
+                        self.note(|| Change::Cleared(waiting));
                     }
                     "tool/call" => {
-                        let id = member("callId").and_then(call_id);
-                        self.waiting.extend(id.map(Cow::into_owned));
+                        if let Some(id) = member("callId").and_then(call_id)
+                            && self.waiting.insert(id.to_vec())
+                        {
+                            self.note(|| Change::Added(id.into_owned()));
+                        }
                     }
                     "tool/result" => return self.answer(event),
                     _ => {}
                 }
                 Ok(())
             }
-            _ if self.is_turn_open => Ok(()),
+            _ if self.at.is_turn_open => Ok(()),
             _ => {
                 let message = format!(
                     "{} stands outside any turn; start a turn first",
@@ -120,61 +170,61 @@ impl Trace {
     }
 
     fn start_turn(&mut self, turn: Given<'_>) -> Result<(), Fault> {
-        if self.is_turn_open {
+        if self.at.is_turn_open {
             let message = format!(
                 "turn {turn} starts while turn {} is open; end that first",
-                self.turn
+                self.at.turn
             );
             return Err(self.fault(Reason::TraceTurnAlreadyOpen, message));
         }
-        let next = self.turn + 1;
+        let next = self.at.turn + 1;
         if !turn.is(next) {
             let message = format!("turn {turn} starts where turn {next} is due");
             return Err(self.fault(Reason::TraceTurnNumber, message));
         }
-        (self.turn, self.step, self.is_turn_open) = (next, 0, true);
+        (self.at.turn, self.at.step, self.at.is_turn_open) = (next, 0, true);
         Ok(())
     }
 
     fn end_turn(&mut self, turn: Given<'_>) -> Result<(), Fault> {
-        if !(self.is_turn_open && turn.is(self.turn)) {
+        if !(self.at.is_turn_open && turn.is(self.at.turn)) {
             let message = format!("turn {turn} ends while {} is open", self.open_turn());
             return Err(self.fault(Reason::TraceTurnEndMismatch, message));
         }
-        if self.is_step_open {
+        if self.at.is_step_open {
             let message = format!(
                 "turn {turn} ends while step {} is open; end that first",
-                self.step
+                self.at.step
             );
             return Err(self.fault(Reason::TraceTurnEndStepOpen, message));
         }
-        self.is_turn_open = false;
+        self.at.is_turn_open = false;
         Ok(())
     }
 
     fn start_step(&mut self, named: Named<'_>) -> Result<(), Fault> {
-        if !(self.is_turn_open && named.turn.is(self.turn)) {
+        if !(self.at.is_turn_open && named.turn.is(self.at.turn)) {
             let message = format!("{named} starts while {} is open", self.open_turn());
             return Err(self.fault(Reason::TraceStepStartTurnMismatch, message));
         }
-        if self.is_step_open {
+        if self.at.is_step_open {
             let message = format!(
                 "{named} starts while step {} is open; end that first",
-                self.step
+                self.at.step
             );
             return Err(self.fault(Reason::TraceStepAlreadyOpen, message));
         }
-        let next = self.step + 1;
+        let next = self.at.step + 1;
         if !named.step.is(next) {
             let message = format!("{named} starts where step {next} is due");
             return Err(self.fault(Reason::TraceStepNumber, message));
         }
-        (self.step, self.is_step_open) = (next, true);
+        (self.at.step, self.at.is_step_open) = (next, true);
         Ok(())
     }
 
     fn check_seq(&self, seq: u64) -> Result<(), Fault> {
-        match self.last_seq {
+        match self.at.last_seq {
             Some(last) if seq <= last => {
                 let message = format!("seq {seq} comes after seq {last}; seqs must increase");
                 Err(self.fault(Reason::TraceSeqNotIncreasing, message))
@@ -184,11 +234,11 @@ impl Trace {
     }
 
     fn check_step(&self, event_type: &str, named: Named<'_>) -> Result<(), Fault> {
-        if self.is_step_open && named.turn.is(self.turn) && named.step.is(self.step) {
+        if self.at.is_step_open && named.turn.is(self.at.turn) && named.step.is(self.at.step) {
             return Ok(());
         }
-        let step = match self.is_step_open {
-            true => format!("step {}", self.step),
+        let step = match self.at.is_step_open {
+            true => format!("step {}", self.at.step),
             false => "no step".to_owned(),
         };
         let message = format!(
@@ -200,7 +250,7 @@ impl Trace {
     }
 
     fn check_rewrite(&self) -> Result<(), Fault> {
-        if self.is_turn_open {
+        if self.at.is_turn_open {
             return Ok(());
         }
         let message = "a \"tool/result\" is rewritten outside any turn; start a turn first";
@@ -210,10 +260,12 @@ impl Trace {
     /// A result takes its call away; only one that says that its call never started may do without.
     fn answer(&mut self, event: &Event<'_>) -> Result<(), Fault> {
         let id = event.data.and_then(|data| data.get("callId"));
-        let is_answer = id
-            .and_then(call_id)
-            .is_some_and(|id| self.waiting.remove(&*id));
-        if is_answer || says_not_started(event) {
+        let answered = id.and_then(call_id).and_then(|id| self.waiting.take(&*id));
+        if let Some(answered) = answered {
+            self.note(|| Change::Removed(answered));
+            return Ok(());
+        }
+        if says_not_started(event) {
             return Ok(());
         }
         let message = format!(
@@ -224,15 +276,16 @@ impl Trace {
     }
 
     fn open_turn(&self) -> String {
-        match self.is_turn_open {
-            true => format!("turn {}", self.turn),
+        match self.at.is_turn_open {
+            true => format!("turn {}", self.at.turn),
             false => "no turn".to_owned(),
         }
     }
 
     #[cold]
     fn fault(&self, reason: Reason, message: String) -> Fault {
-        Fault::new(reason, format!("event {}: {message}", self.events)).number("index", self.events)
+        Fault::new(reason, format!("event {}: {message}", self.at.events))
+            .number("index", self.at.events)
     }
 }
 

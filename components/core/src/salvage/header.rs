@@ -1,8 +1,9 @@
 //! The header of the result: the log's own, or one made of what is left of it.
 
+use super::judge::{Judged, judge};
 use super::report::{Finding, HeaderOrigin};
 use super::shards::objects;
-use crate::fault::{Class, Fault, Reason};
+use crate::fault::{Class, Fault, Reason, quoted};
 use crate::header::{FORMAT_VERSION, Header, SAFE_INTEGER_MAX};
 use crate::json::{Scanner, Text, Value};
 use crate::load::read_header;
@@ -70,8 +71,14 @@ impl Origin {
         self.fault = Some(fault);
         for chunk in bytes.utf8_chunks() {
             let text = chunk.valid();
+            let (mut left, mut done) = (Vec::new(), 0);
             for range in objects(text) {
-                let object = text.get(range).unwrap_or_default();
+                let object = text.get(range.clone()).unwrap_or_default();
+                if matches!(judge(object), Judged::Record { fault: None, .. }) {
+                    left.push(done..range.start);
+                    done = range.end;
+                    continue;
+                }
                 match Header::parse_line(object) {
                     Ok(header) => {
                         self.header.get_or_insert(header);
@@ -80,8 +87,13 @@ impl Origin {
                     Err(_) => {}
                 }
             }
-            if self.header.is_none() {
-                self.look_for_members(text)?;
+            left.push(done..text.len());
+            if self.header.is_some() {
+                continue;
+            }
+            for range in left {
+                let part = text.get(range).unwrap_or_default();
+                self.look_for_members(before_record(part))?;
             }
         }
         Ok(true)
@@ -104,7 +116,7 @@ impl Origin {
         let is_named = origin == HeaderOrigin::Kept || (!self.is_id_known && !header.id.is_empty());
         if !is_named || self.is_id_known && header.id != self.id {
             if is_named && fault.is_none() {
-                let message = format!("the header is of session {:?}", header.id);
+                let message = format!("the header is of session {}", quoted(&header.id));
                 fault = Some(Fault::new(Reason::HeaderIdMismatch, message).corrupt(1, 0));
             }
             header.id = self.id;
@@ -121,7 +133,8 @@ impl Origin {
         (header, origin, finding)
     }
 
-    /// Members that are whole in what is left of a header. Events of the same line have none of these names.
+    /// Members that are whole in what is left of a header, outside of every record of the same line; the first of a name
+    /// counts.
     fn look_for_members(&mut self, text: &str) -> Result<(), Fault> {
         if !text.contains("\"session\"") && !text.contains("\"createdAt\"") {
             return Ok(());
@@ -138,20 +151,33 @@ impl Origin {
             text.and_then(Text::decode).map(|text| text.into_owned())
         };
         let count = |name| member(text, name).and_then(Value::as_seq);
-        let created_at_ms = count("createdAt");
-        self.is_time_known = created_at_ms.is_some();
-        self.left = Header {
-            version: FORMAT_VERSION,
-            id: string("id").unwrap_or_default(),
-            created_at_ms: created_at_ms.unwrap_or(0),
-            cwd: string("cwd").filter(|cwd| cwd.starts_with('/')),
-            parent_session: string("parentSession"),
-            seed_length: count("seedLength"),
-            delegation_depth: count("delegationDepth").and_then(|depth| u32::try_from(depth).ok()),
-            extra: None,
-        };
+        let left = &mut self.left;
+        if left.id.is_empty() {
+            left.id = string("id").unwrap_or_default();
+        }
+        if let Some(time_ms) = count("createdAt").filter(|_| !self.is_time_known) {
+            left.created_at_ms = time_ms;
+            self.is_time_known = true;
+        }
+        let cwd = string("cwd").filter(|cwd| cwd.starts_with('/'));
+        left.cwd = left.cwd.take().or(cwd);
+        left.parent_session = left.parent_session.take().or(string("parentSession"));
+        left.seed_length = left.seed_length.or(count("seedLength"));
+        let depth = count("delegationDepth").and_then(|depth| u32::try_from(depth).ok());
+        left.delegation_depth = left.delegation_depth.or(depth);
         Ok(())
     }
+}
+
+/// What stands before a record that is torn.
+fn before_record(text: &str) -> &str {
+    const START: &str = "{\"type\":";
+    let is_record = |at: &usize| {
+        let rest = text.get(at + START.len()..).unwrap_or_default();
+        !rest.starts_with("\"session\"")
+    };
+    let end = text.match_indices(START).map(|(at, _)| at).find(is_record);
+    end.and_then(|end| text.get(..end)).unwrap_or(text)
 }
 
 /// The first whole value that stands behind such a name. One that the text ends with may go on.

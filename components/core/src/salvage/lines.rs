@@ -142,7 +142,7 @@ impl Lines {
 
     pub(super) fn take_cut(&mut self, bytes: &[u8], at_byte: Option<u64>) {
         let at = self.at();
-        let here = at.byte + self.begun.len() as u64;
+        let here = at.byte.saturating_add(self.begun.len() as u64);
         if !at.part.is_cut() {
             self.end();
             self.log_bytes = here;
@@ -293,7 +293,7 @@ impl Lines {
         if let Some(Item::Damage(last)) = self.items.last_mut()
             && (last.what, last.at.part) == (what, at.part)
             && length > 0
-            && last.at.byte + last.length == at.byte
+            && last.at.byte.saturating_add(last.length) == at.byte
         {
             last.length += length;
             return;

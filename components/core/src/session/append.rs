@@ -35,10 +35,10 @@ impl Session {
         let first_seq = self.log.next_seq();
         let (mark, first) = (self.log.mark(), self.log.record_count());
         let request_header = self.request_header;
-        let tracing = self.tracing.clone();
         let mut changes = Vec::new();
         // the longest line completed, and then the copy that is handed back
         check_room(lines.len())?;
+        self.mark_trace();
         match self.append_lines(lines, time_ms, &mut changes) {
             Ok(()) => {
                 let count = self.log.next_seq() - first_seq;
@@ -49,6 +49,7 @@ impl Session {
                 };
                 // what is not needed any more goes before its place is needed
                 drop(changes);
+                self.keep_trace();
                 let lines = self.log.text(first, self.log.record_count());
                 Ok(Appended {
                     first_seq,
@@ -60,13 +61,20 @@ impl Session {
             Err(fault) => {
                 self.log.rewind(mark);
                 self.request_header = request_header;
-                self.tracing = tracing;
+                self.rewind_trace();
                 for change in changes.iter().rev() {
                     self.surface.revert(change);
                 }
                 Err(fault)
             }
         }
+    }
+
+    /// Whether the log takes so many bytes more, newlines included. Memory is not asked for.
+    ///
+    /// Fails with [`Reason::LimitReached`].
+    pub fn check_room_for(&self, bytes: usize) -> Result<(), Fault> {
+        self.log.check_room_for(bytes)
     }
 
     fn append_lines(

@@ -59,4 +59,24 @@ impl Session {
             Tracing::Broken(fault) => Err(fault.clone()),
         }
     }
+    /// Makes the present state of the trace the one to go back to.
+    pub(super) fn mark_trace(&mut self) {
+        if let Tracing::On(trace) = &mut self.tracing {
+            trace.mark();
+        }
+    }
+
+    /// The events since [`Session::mark_trace`] stay.
+    pub(super) fn keep_trace(&mut self) {
+        if let Tracing::On(trace) = &mut self.tracing {
+            trace.keep();
+        }
+    }
+
+    /// The events since [`Session::mark_trace`] were refused.
+    pub(super) fn rewind_trace(&mut self) {
+        if let Tracing::On(trace) = &mut self.tracing {
+            trace.rewind();
+        }
+    }
 }

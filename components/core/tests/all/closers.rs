@@ -1,4 +1,5 @@
 use annals_core::closers::closers;
+use annals_core::fault::Fact;
 use annals_core::header::Header;
 use annals_core::session::Session;
 use serde_json::Value;
@@ -40,5 +41,14 @@ fn closes_as_the_vectors_do() {
                 assert_eq!(fault.reason.label(), label(kind), "{name}: {fault}");
             }
         }
+    }
+}
+
+#[test]
+fn a_line_that_is_no_event_is_named() {
+    let good = r#"{"type":"x","seq":0,"time":0,"data":0}"#;
+    for bad in ["{", r#"{"type":"x"}"#] {
+        let fault = closers(&format!("{good}\n{bad}\n")).unwrap_err();
+        assert!(fault.facts.contains(&("line", Fact::Number(2))), "{fault}");
     }
 }

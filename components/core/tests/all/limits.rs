@@ -102,6 +102,16 @@ fn a_log_has_a_limit() {
 }
 
 #[test]
+fn room_can_be_asked_for() {
+    let bytes = 3 * (LINE.len() + 1);
+    let session = appended(limits(usize::MAX, bytes + 10), &lines(3)).unwrap();
+    session.check_room_for(10).unwrap();
+    let fault = session.check_room_for(11).unwrap_err();
+    assert_eq!(fault.reason, Reason::LimitReached);
+    assert!(session.check_room_for(usize::MAX).is_err());
+}
+
+#[test]
 fn what_does_not_fit_leaves_no_trace() {
     let bytes = 3 * (LINE.len() + 1);
     let mut session = appended(limits(usize::MAX, bytes + LINE.len()), &lines(3)).unwrap();

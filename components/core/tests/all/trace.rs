@@ -191,3 +191,44 @@ fn a_session_demands_what_the_whole_check_does() {
         }
     }
 }
+
+/// What a refused call of append did to the trace is taken back, whatever it was.
+#[test]
+fn a_refused_append_takes_its_calls_back() {
+    let in_step = |event_type: &str, more: &str| {
+        format!("{{\"type\":\"{event_type}\",\"data\":{{\"turn\":1,\"step\":1{more}}}}}\n")
+    };
+    let call = |id: &str| in_step("tool/call", &format!(",\"callId\":\"{id}\""));
+    let result = |id: &str| {
+        let line = in_step(
+            "tool/result",
+            &format!(",\"callId\":\"{id}\",\"content\":[]"),
+        );
+        line.replace("}}\n", "},\"surfaceOp\":\"append\"}\n")
+    };
+    let start = "{\"type\":\"turn/start\",\"data\":{\"turn\":1}}\n";
+    let end = "{\"type\":\"turn/end\",\"data\":{\"turn\":1}}\n";
+    let header = Header {
+        id: "s".into(),
+        ..Header::default()
+    };
+    let mut session = Session::new(header).unwrap();
+    session.demand_trace().unwrap();
+    let begun = [start, &in_step("step/start", ""), &call("a"), &call("b")].concat();
+    session.append(&begun, 0).unwrap();
+    let step_end = in_step("step/end", "");
+    for refused in [
+        [&result("a"), &call("c"), &call("b"), &step_end, end, end].concat(),
+        [call("c"), result("c"), call("c"), result("d")].concat(),
+        [&step_end, end, start].concat(),
+    ] {
+        session.append(&refused, 0).unwrap_err();
+        assert_eq!(session.next_seq(), 4);
+    }
+    let fault = session.append(&result("c"), 0).unwrap_err();
+    assert_eq!(fault.reason.label(), "trace-result-without-call");
+    assert_eq!(fault.number_of("index"), Some(4));
+    let answered = [&result("b"), &result("a"), &step_end, end].concat();
+    session.append(&answered, 0).unwrap();
+    session.append(&call("a"), 0).unwrap_err();
+}

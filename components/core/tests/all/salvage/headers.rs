@@ -87,3 +87,29 @@ fn a_log_without_events_stays_one() {
     assert_eq!(salvaged.report.findings, []);
     assert_eq!(lines(&salvage(b"garbage\n")), [] as [&str; 0]);
 }
+
+/// A log that lost its header was refused or misnamed where the data of its first event had members that a header has.
+#[test]
+fn members_of_an_event_are_none_of_a_header() {
+    let data = r#"{"type":"session","version":2,"id":"other","cwd":"/other","createdAt":1}"#;
+    let event = event(0).replace(r#"{"n":0}"#, &format!(r#"{{"sources":[{data}]}}"#));
+    let torn_header = &HEADER[..HEADER.len() - 1];
+    for (first, id, time_ms, cwd) in [
+        (event.clone(), "file", 100, None),
+        (format!("\u{0}{event}"), "file", 100, None),
+        (format!("{torn_header}{event}"), "s", 7, None),
+        (format!("{torn_header},\u{0}{event}"), "s", 7, Some("/x")),
+        (event.replace(data, &data[1..]), "file", 0, None),
+    ] {
+        let mut salvage = Salvage::of_file("file");
+        salvage.first_line(format!("{first}\n").as_bytes()).unwrap();
+        let salvaged = salvage.finish().unwrap();
+        let header = salvaged.session.header();
+        let found = (
+            header.id.as_str(),
+            header.created_at_ms,
+            header.cwd.as_deref(),
+        );
+        assert_eq!(found, (id, time_ms, cwd), "{first}");
+    }
+}
