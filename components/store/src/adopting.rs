@@ -3,7 +3,7 @@
 use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
-use crate::flush::{Least, drain, note_first_prompt};
+use crate::flush::{Least, drain};
 use crate::lease::hold;
 use crate::live::{Access, Live, SessionKey, Slot};
 use crate::medium::{Found, adopt};
@@ -82,7 +82,8 @@ fn bind<P: Persistence>(backend: &mut Backend<P>, live: &mut Live) -> Result<Bin
     let token = hold(backend, live)?;
     let refused = match adopt(backend, live, &token) {
         Ok(Found::Prefix) => {
-            note_first_prompt(backend, live, 0);
+            // whoever stored the first prompt has noted it, or a user wrote another one since
+            live.prompt_is_due = live.session.first_prompt_in(0..live.cursor).is_none();
             drain(backend, live, Least::Events)?;
             return Ok(Binding::Adopted);
         }

@@ -37,14 +37,29 @@ fn with<R>(call: impl FnOnce(&mut Store<Imported, Imported>) -> Result<R>) -> Re
 struct Imported;
 
 /// A session handle, or what was prepared: they may name one session.
-struct Handle(Rc<Held>);
+struct Handle {
+    held: Rc<Held>,
+    /// The entry into the live list that the handle stands for: it takes the session out of no later one.
+    entry: Option<u64>,
+}
 
 /// What the handles of one session share.
 struct Held(SessionKey);
 
 impl Handle {
     fn key(&self) -> SessionKey {
-        self.0.0
+        self.held.0
+    }
+
+    /// Calls the store about the entry that the handle stands for; nothing is done when that is over.
+    fn leave(
+        &self,
+        call: impl FnOnce(&mut Store<Imported, Imported>, SessionKey) -> Result<()>,
+    ) -> Result<()> {
+        with(|store| match store.entry(self.key()) == self.entry {
+            true => call(store, self.key()),
+            false => Ok(()),
+        })
     }
 }
 
@@ -58,8 +73,10 @@ impl Drop for Held {
     }
 }
 
-fn handle(key: SessionKey) -> Session {
-    Session::new(Handle(Rc::new(Held(key))))
+fn handle(store: &Store<Imported, Imported>, key: SessionKey) -> Session {
+    let held = Rc::new(Held(key));
+    let entry = store.entry(key);
+    Session::new(Handle { held, entry })
 }
 
 struct Component;
@@ -77,16 +94,23 @@ impl Guest for Component {
     }
 
     fn create(options: CreateOptions, time_ms: u64) -> Result<Session> {
-        with(|store| store.create(options, time_ms)).map(handle)
+        with(|store| {
+            let key = store.create(options, time_ms)?;
+            Ok(handle(store, key))
+        })
     }
 
     fn prepare(options: CreateOptions, time_ms: u64) -> Result<Prepared> {
         let key = with(|store| store.prepare(options, time_ms))?;
-        Ok(Prepared::new(Handle(Rc::new(Held(key)))))
+        let held = Rc::new(Held(key));
+        Ok(Prepared::new(Handle { held, entry: None }))
     }
 
     fn open(id: String, mode: OpenMode) -> Result<(Session, Repair)> {
-        with(|store| store.open(&id, mode)).map(|(key, repair)| (handle(key), repair))
+        with(|store| {
+            let (key, repair) = store.open(&id, mode)?;
+            Ok((handle(store, key), repair))
+        })
     }
 
     fn fork(
@@ -96,7 +120,10 @@ impl Guest for Component {
         cwd: Option<String>,
         time_ms: u64,
     ) -> Result<Session> {
-        with(|store| store.fork(&source, boundary, child, cwd, time_ms)).map(handle)
+        with(|store| {
+            let key = store.fork(&source, boundary, child, cwd, time_ms)?;
+            Ok(handle(store, key))
+        })
     }
 
     fn read(id: String, cursor: u64, bytes_max: u32) -> Result<Page> {
@@ -146,8 +173,12 @@ impl Guest for Component {
 
 impl GuestPrepared for Handle {
     fn enter(&self) -> Result<Session> {
-        with(|store| store.enter(self.key()))?;
-        Ok(Session::new(Handle(Rc::clone(&self.0))))
+        let entry = with(|store| {
+            store.enter(self.key())?;
+            Ok(store.entry(self.key()))
+        })?;
+        let held = Rc::clone(&self.held);
+        Ok(Session::new(Handle { held, entry }))
     }
 }
 
@@ -244,7 +275,7 @@ impl GuestSession for Handle {
     }
 
     fn close(&self) -> Result<()> {
-        with(|store| store.close(self.key()))
+        self.leave(Store::close)
     }
 
     fn announce(&self) -> Result<()> {
@@ -252,7 +283,7 @@ impl GuestSession for Handle {
     }
 
     fn detach(&self) -> Result<()> {
-        with(|store| store.detach(self.key()))
+        self.leave(Store::detach)
     }
 }
 

@@ -3,6 +3,8 @@
 use std::rc::Rc;
 
 use annals_core::chunk_rows::pack;
+use annals_core::record::read_record;
+use annals_core::session::Session;
 use annals_sdk::types::{BackendInfo, Batch, ErrorCode, SessionSummary};
 use annals_sdk::{Persistence, Result};
 
@@ -10,7 +12,7 @@ use crate::backend::Backend;
 use crate::convert::{lease_lost, listener};
 use crate::lease::hold;
 use crate::live::{Access, Leaving, Live, SessionKey, Slot};
-use crate::medium::{Found, adopt};
+use crate::medium::{Found, PAGE_BYTES_MAX, adopt};
 use crate::observer::Observer;
 use crate::store::{Store, live_of};
 
@@ -107,7 +109,7 @@ pub(crate) fn drain<P: Persistence>(
         // the batch, and packed once more
         let copies = 1 + usize::from(info.wants_packed);
         live.session.check_room_for_stored(live.cursor, copies)?;
-        let batch = next_batch(live, info);
+        let batch = next_batch(live, info)?;
         let sent = if live.is_stored {
             backend.append(live.id(), &token, &batch)
         } else {
@@ -153,36 +155,57 @@ pub(crate) fn drain<P: Persistence>(
 }
 
 /// All records that the medium lacks, as one batch, since a backend stores a batch whole or not at all: as they are, or
-/// packed where the backend asks for it.
-fn next_batch(live: &Live, info: &BackendInfo) -> Batch {
+/// packed where the backend asks for it. Where the medium ends inside a row, the rest of that row comes before.
+fn next_batch(live: &Live, info: &BackendInfo) -> Result<Batch> {
     let stored = live.session.stored_from(live.cursor);
-    let batch = Batch {
-        first_seq: stored.first_seq,
-        count: stored.count,
-        last_time_ms: stored.last_time_ms,
-        lines: stored.lines.into(),
+    let batch = if stored.first_seq < live.cursor {
+        let row = stored.lines.lines().next().unwrap_or_default();
+        let end = stored.first_seq + read_record(row)?.count;
+        rest_of_row(&live.session, live.cursor, end)?
+    } else {
+        Batch {
+            first_seq: stored.first_seq,
+            count: stored.count,
+            last_time_ms: stored.last_time_ms,
+            lines: stored.lines.into(),
+        }
     };
     if !info.wants_packed {
-        return batch;
+        return Ok(batch);
     }
     let fits = |lines: &String| {
         lines
             .split_inclusive('\n')
             .all(|line| line.len() as u64 <= info.record_bytes_max)
     };
-    match pack(&batch.lines).ok().filter(fits) {
+    Ok(match pack(&batch.lines).ok().filter(fits) {
         Some(lines) => Batch { lines, ..batch },
         None => batch,
+    })
+}
+
+/// The events of a row from `start` on, expanded: as many as a page takes, since a row may stand for far more than fits
+/// in memory.
+fn rest_of_row(session: &Session, start: u64, end: u64) -> Result<Batch> {
+    let page = session.events(start, PAGE_BYTES_MAX)?;
+    let mut batch = Batch {
+        first_seq: start,
+        count: 0,
+        last_time_ms: 0,
+        lines: String::new(),
+    };
+    for line in page.lines.lines().take((end - start) as usize) {
+        batch.count += 1;
+        batch.last_time_ms = read_record(line)?.last_time_ms;
+        batch.lines.push_str(line);
+        batch.lines.push('\n');
     }
+    Ok(batch)
 }
 
 /// Write the first prompt into the summary, once, when the events from `from` on are stored; failing to do so fails
 /// nothing.
-pub(crate) fn note_first_prompt<P: Persistence>(
-    backend: &mut Backend<P>,
-    live: &mut Live,
-    from: u64,
-) {
+fn note_first_prompt<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, from: u64) {
     if !live.prompt_is_due {
         return;
     }

@@ -66,6 +66,11 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         Ok(())
     }
 
+    /// Names the entry by which a session is in the live list, and no other entry of it; none when it is not live.
+    pub fn entry(&self, key: SessionKey) -> Option<u64> {
+        Some(self.slots.get(&key)?.live()?.entry)
+    }
+
     /// Tell the observer of the creation, once for each entry.
     ///
     /// # Errors

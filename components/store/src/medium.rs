@@ -1,10 +1,10 @@
 //! What the medium holds of a session: loaded as a log, or compared with the log in memory.
 
-use annals_core::chunk_rows::unpack;
 use annals_core::fault::{Fault, Reason, quoted};
 use annals_core::header::{FORMAT_VERSION, Header};
 use annals_core::load::{self, Loaded, Loader};
-use annals_core::record::read_record;
+use annals_core::record::{Line, read_line, read_record};
+use annals_core::session::Session;
 use annals_sdk::types::{Error, ErrorCode, Page};
 use annals_sdk::{Persistence, Result};
 
@@ -92,9 +92,8 @@ pub(crate) fn adopt<P: Persistence>(
     token: &str,
 ) -> Result<Found> {
     let from = live.cursor;
-    let ours = unpack(&live.session.stored_from(from).lines)?;
     let mut prefix = Prefix {
-        ours: &ours,
+        ours: Ours::from(&live.session, from),
         from,
         next_seq: 0,
         is_torn: false,
@@ -110,7 +109,7 @@ pub(crate) fn adopt<P: Persistence>(
         {
             return Ok(Found::Collision(collision));
         }
-        if !prefix.takes(&page) {
+        if !prefix.takes(&page)? {
             return Ok(Found::Collision(log_collision(live.id())));
         }
         let Some(next) = page.next else { break };
@@ -174,8 +173,7 @@ fn log_collision(id: &str) -> Error {
 
 /// The stored records, as far as they were read, against ours.
 struct Prefix<'a> {
-    /// Our events from `from` on, expanded, that were not met yet.
-    ours: &'a str,
+    ours: Ours<'a>,
     from: u64,
     next_seq: u64,
     /// A bad end was met, so nothing may follow.
@@ -184,41 +182,91 @@ struct Prefix<'a> {
 
 impl Prefix<'_> {
     /// Whether the records still are a prefix of ours.
-    fn takes(&mut self, page: &Page) -> bool {
+    fn takes(&mut self, page: &Page) -> Result<bool> {
         let has_raw = page.raw.as_ref().is_some_and(|raw| !raw.is_empty());
         if self.is_torn && (has_raw || !page.lines.is_empty()) {
-            return false;
+            return Ok(false);
         }
         self.is_torn |= has_raw;
-        page.lines
-            .split_inclusive('\n')
-            .all(|line| self.takes_line(line))
+        for line in page.lines.lines() {
+            if !self.takes_line(line)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
-    fn takes_line(&mut self, line: &str) -> bool {
+    fn takes_line(&mut self, line: &str) -> Result<bool> {
         if self.is_torn {
-            return false;
+            return Ok(false);
         }
-        let Ok(record) = read_record(line.trim_end_matches('\n')) else {
+        let Ok(record) = read_record(line) else {
             self.is_torn = true;
-            return true;
+            return Ok(true);
         };
         if record.first_seq != self.next_seq {
-            return false;
+            return Ok(false);
         }
         self.next_seq += record.count;
         if record.first_seq < self.from {
-            return self.next_seq <= self.from;
+            return Ok(self.next_seq <= self.from);
         }
-        let rest = unpack(line)
-            .ok()
-            .and_then(|events| self.ours.strip_prefix(events.as_str()));
-        match rest {
-            Some(rest) => {
-                self.ours = rest;
-                true
+        match read_line(line)? {
+            Line::Event(_) => Ok(self.ours.go_on_with(line)? && self.ours.go_on_with("\n")?),
+            Line::Row(mut row) => {
+                // a row may stand for far more than fits in memory
+                while row.count > 0 {
+                    let mut part = String::new();
+                    row = row.expand_part(0, PAGE_BYTES_MAX as usize, &mut part);
+                    if !self.ours.go_on_with(&part)? {
+                        return Ok(false);
+                    }
+                }
+                Ok(true)
             }
-            None => false,
         }
+    }
+}
+
+/// Our events that were not met yet, expanded a page at a time.
+struct Ours<'a> {
+    session: &'a Session,
+    page: String,
+    /// How much of the page was met, in bytes.
+    met: usize,
+    /// Seq of the first event behind the page; none when there is nothing.
+    next: Option<u64>,
+}
+
+impl<'a> Ours<'a> {
+    fn from(session: &'a Session, seq: u64) -> Ours<'a> {
+        Ours {
+            session,
+            page: String::new(),
+            met: 0,
+            next: Some(seq),
+        }
+    }
+
+    /// Whether ours go on with that text, which is met then.
+    fn go_on_with(&mut self, theirs: &str) -> Result<bool> {
+        let mut theirs = theirs.as_bytes();
+        while !theirs.is_empty() {
+            if self.met == self.page.len() {
+                let Some(next) = self.next else {
+                    return Ok(false);
+                };
+                let page = self.session.events(next, PAGE_BYTES_MAX)?;
+                (self.page, self.met, self.next) = (page.lines, 0, page.next);
+            }
+            let ours = self.page.as_bytes().get(self.met..).unwrap_or_default();
+            let (ours, _) = ours.split_at(ours.len().min(theirs.len()));
+            let Some(rest) = theirs.strip_prefix(ours) else {
+                return Ok(false);
+            };
+            theirs = rest;
+            self.met += ours.len();
+        }
+        Ok(true)
     }
 }

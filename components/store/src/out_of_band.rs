@@ -9,7 +9,7 @@ use annals_sdk::{Persistence, Result};
 use crate::lease::hold;
 use crate::live::{SessionKey, Slot};
 use crate::observer::Observer;
-use crate::session::check_writable;
+use crate::session::{ENVELOPE_BYTES_MAX, check_lengths, check_writable};
 use crate::store::{Store, live_of};
 
 /// What only a loop may write: its order is what a turn is.
@@ -45,8 +45,8 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// # Errors
     /// `invalid`: more than one line, reason `out-of-band-type`, or what `append` refuses in the event or in `trigger`;
     /// `not-found`: not live; `reentrant`, reason `out-of-band-in-progress`: from inside a callback of such a sequence;
-    /// what `acquire` of the backend answers to a turn of its own, and nothing was appended; what `append` and `flush`
-    /// answer: after a failed flush the events stay in the session.
+    /// what `acquire` of the backend answers to a turn of its own, and `limit` where such a turn cannot be closed again:
+    /// nothing was appended; what `append` and `flush` answer: after a failed flush the events stay in the session.
     pub fn append_out_of_band(
         &mut self,
         key: SessionKey,
@@ -84,15 +84,21 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         let live = live_of(&mut self.slots, key)?;
         let turn = live.next_turn();
         let start = start_line(turn, trigger)?;
+        let end = format!(
+            "{{\"type\":\"turn/end\",\"data\":{{\"turn\":{turn},\"reason\":{{\"kind\":\"completed\"}}}}}}\n"
+        );
+        // a turn that begins has to end, so there is room for its end, or it does not begin
+        if let Some(info) = self.backend.info() {
+            check_lengths(&end, info.record_bytes_max, ENVELOPE_BYTES_MAX)?;
+        }
+        let needed = [&start, line, &end].map(|line| line.len() + ENVELOPE_BYTES_MAX as usize);
+        live.session.check_room_for(needed.iter().sum())?;
         if self.backend.info().is_some() {
             // taken by the flush, it would leave events behind that a second try doubles
             hold(&mut self.backend, live)?;
         }
         self.append(key, &start, time_ms)?;
         let appended = self.append(key, line, time_ms);
-        let end = format!(
-            "{{\"type\":\"turn/end\",\"data\":{{\"turn\":{turn},\"reason\":{{\"kind\":\"completed\"}}}}}}\n"
-        );
         let closed = self.append(key, &end, time_ms);
         let flushed = self.flush(key);
         let batch = appended?;

@@ -12,7 +12,7 @@ use crate::store::Store;
 use crate::{Messages, Surface, Usage};
 
 /// What a stored line has beyond the line that was given: seq, time and the newline.
-const ENVELOPE_BYTES_MAX: u64 = 64;
+pub(crate) const ENVELOPE_BYTES_MAX: u64 = 64;
 
 impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// The session's id, also once it is closed; none for a handle that was forgotten.

@@ -1,6 +1,6 @@
 //! A backend takes the place of another one while sessions are live.
 
-use annals_sdk::types::ErrorCode;
+use annals_sdk::types::{ErrorCode, SessionSummary};
 use annals_store::{Bound, CreateOptions, OpenMode, SessionKey, StoreOptions};
 
 use crate::support::*;
@@ -157,4 +157,107 @@ fn without_a_backend_there_is_nothing_to_bind_to() {
     let (mut store, _) = homeless(options("a"), &medium);
     assert_eq!(label(store.unbind()), "NotConfigured not-configured");
     assert_eq!(label(store.adopt()), "NotConfigured not-configured");
+}
+
+/// One packed row of so many deltas from `seq` on, and the same as events.
+fn row(seq: u64, count: usize) -> (String, String) {
+    let events: String = (0u64..)
+        .take(count)
+        .map(|at| format!("{{\"type\":\"assistant/chunk\",\"seq\":{},\"time\":7,\"data\":{{\"turn\":1,\"step\":1,\"chunk\":{{\"type\":\"text-delta\",\"index\":0,\"text\":\"é{at}\"}}}}}}\n", seq + at))
+        .collect();
+    let row = annals_store::log::pack(&events).unwrap();
+    assert_eq!(row.lines().count(), 1);
+    (row, events)
+}
+
+// The batch began at the first event of the row, which the medium had already, so it was refused for ever.
+#[test]
+fn a_prefix_that_ends_inside_a_row_gets_the_rest() {
+    let (one, one_events) = row(0, 16_000);
+    let (two, two_events) = row(16_000, 4);
+    let events = format!("{one_events}{two_events}");
+    for (stored, packed) in [(1, false), (15_999, false), (16_002, false), (3, true)] {
+        let medium = Medium::default();
+        let mut store = TestStore::new(medium.clone(), Recorder::default());
+        store
+            .configure("{}", StoreOptions::default(), None)
+            .unwrap();
+        let seed = Some(format!("{one}{two}"));
+        let key = store
+            .create(
+                CreateOptions {
+                    seed,
+                    ..options("a")
+                },
+                1,
+            )
+            .unwrap();
+        let prefix: String = events.split_inclusive('\n').take(stored).collect();
+        medium.plant("a", &prefix, stored as u64);
+        let setting = vec![("pack-chunks".to_owned(), packed.to_string())];
+        store
+            .configure("{}", StoreOptions::default(), Some(setting))
+            .unwrap();
+        let bound = store.adopt().unwrap().remove(0);
+        assert_eq!(bound.error, None, "{stored}");
+        let lines = medium.lines("a");
+        let whole = annals_store::log::unpack(&lines).unwrap();
+        assert!(whole == events, "{stored}");
+        // what is not the rest of a row stays as it is
+        assert_eq!(lines.ends_with(&two), stored <= 16_000, "{stored}");
+        store.close(key).unwrap();
+    }
+}
+
+/// Both sides are compared a page at a time.
+#[test]
+fn long_logs_are_compared_to_their_end() {
+    let (packed, events) = row(0, 16_000);
+    let other = |lines: &str| lines.replace("é15999\"", "é15998\"");
+    for (ours, stored, expected) in [
+        (&packed, &events, "a Adopted"),
+        (&events, &packed, "a Adopted"),
+        (
+            &packed,
+            &other(&events),
+            "a ErrorCode::AlreadyExists live-collision-seed",
+        ),
+        (
+            &events,
+            &other(&packed),
+            "a ErrorCode::AlreadyExists live-collision-seed",
+        ),
+    ] {
+        let medium = Medium::default();
+        let options = CreateOptions {
+            seed: Some(ours.clone()),
+            ..options("a")
+        };
+        let mut store = TestStore::new(medium.clone(), Recorder::default());
+        store
+            .configure("{}", StoreOptions::default(), None)
+            .unwrap();
+        store.create(options, 1).unwrap();
+        medium.plant("a", stored, 16_000);
+        assert_eq!(adopted(&mut store), [expected]);
+        assert!(medium.lines("a") == *stored);
+    }
+}
+
+// Binding again noted the first prompt again, over the one that the user had written.
+#[test]
+fn a_prompt_that_somebody_wrote_stays() {
+    let (mut store, _, _) = setting();
+    let key = flushed(&mut store, "a", "hi");
+    let summary = SessionSummary {
+        title: None,
+        first_prompt: Some("mine".into()),
+    };
+    store.update("a", &summary).unwrap();
+    store.unbind().unwrap();
+    assert_eq!(adopted(&mut store), ["a Adopted"]);
+    store.append(key, &turn("more"), 8).unwrap();
+    store.flush(key).unwrap();
+    let listed = store.list(None, 1).unwrap().sessions.remove(0);
+    assert_eq!(listed.summary, summary);
 }

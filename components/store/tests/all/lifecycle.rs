@@ -298,3 +298,19 @@ fn configure_refuses_what_it_does_not_know() {
         .unwrap_err();
     assert!(error.message.contains("colour"), "{}", error.message);
 }
+
+// A handle that detached its session once took it out again after a later entry.
+#[test]
+fn every_entry_has_a_name_of_its_own() {
+    let (mut store, _, _) = setting();
+    let key = store.prepare(options("a"), 1).unwrap();
+    assert_eq!(store.entry(key), None);
+    store.enter(key).unwrap();
+    let first = store.entry(key);
+    assert!(first.is_some());
+    store.detach(key).unwrap();
+    assert_eq!(store.entry(key), None);
+    store.enter(key).unwrap();
+    assert!(store.entry(key).is_some());
+    assert_ne!(store.entry(key), first);
+}

@@ -142,3 +142,23 @@ fn a_lease_that_is_taken_leaves_no_trace() {
     store.append_out_of_band(key, NOTE, "1}", 1).unwrap_err();
     assert_eq!(medium.count("acquire"), before);
 }
+
+// The start of the turn fitted and its end did not, so the turn stayed open.
+#[test]
+fn a_turn_that_cannot_be_closed_does_not_begin() {
+    let (mut store, medium, recorder) = setting();
+    medium.0.borrow_mut().promise = Some(Box::new(|mut info| {
+        info.record_bytes_max = 125;
+        info
+    }));
+    store.configure("{}", opted_in(), Some(Vec::new())).unwrap();
+    let key = store.create(options("a"), 1).unwrap();
+    recorder.take();
+    assert_eq!(
+        label(store.append_out_of_band(key, NOTE, "1", 1)),
+        "Limit record-too-long"
+    );
+    assert_eq!(store.next_seq(key), Some(0));
+    assert_eq!(medium.count("acquire"), 0);
+    assert!(recorder.take().is_empty());
+}
