@@ -85,7 +85,7 @@ impl Error {
     }
 
     /// The same with one more fact.
-    pub(crate) fn fact(self, name: &str, fact: u64) -> Self {
+    pub(crate) fn fact(self, name: &str, fact: impl Into<serde_json::Value>) -> Self {
         let detail = serde_json::from_str(&self.detail);
         let Ok(serde_json::Value::Object(mut facts)) = detail else {
             return self;

@@ -18,9 +18,11 @@ impl Annals {
     /// ([`Backend::None`](crate::Backend::None)).
     ///
     /// # Errors
-    /// Nothing has changed: `invalid`, reason `backend-linked-statically`; what
+    /// Nothing has changed, every lease included: `invalid`, reason `backend-linked-statically`; what
     /// [`Builder::build`](crate::Builder::build) answers to the new place; what the first flush that fails answers, after
     /// all were tried ([`Annals::rescue`] does without).
+    /// A place that configured well once and then did not: the former backend goes on, the leases are taken again, and
+    /// the error names under `refused` the sessions that it did not take back; they stay live with all their events.
     /// `unavailable`, reason `backend-lost`: the new place could not be configured and the former backend does not
     /// answer any more; there is none now, and sessions live on in memory.
     pub fn rebind(&self, to: Place) -> Result<Vec<Bound>> {
@@ -40,8 +42,10 @@ impl Annals {
         if self.shared.actor.is_here() {
             return Err(Error::reentrant());
         }
-        // Compiled here, so that the other thread goes on renewing leases.
-        let chosen = to.choose()?.map(Backend::new).transpose()?;
+        // Before the new place's root is made.
+        self.ask(|linked| linked.check_replaceable())?;
+        // Compiled and tried here, so that the other thread goes on renewing leases.
+        let chosen = to.choose()?.map(Backend::tried).transpose()?;
         let noted = Arc::clone(&self.shared.info);
         self.ask(move |linked| {
             let bound = linked.swap(chosen, leaving);

@@ -103,12 +103,17 @@ impl Session {
     /// refused. Answers the event alone.
     ///
     /// # Errors
-    /// `invalid`: more than one line, reason `out-of-band-type`, or as [`Session::append`]; `not-found`: not live; and
-    /// what [`Session::flush`] answers, the events then stay in the session.
+    /// `invalid`: more than one line, reason `out-of-band-type`, or as [`Session::append`]; `not-found`: not live;
+    /// `busy`: somebody else writes, and after waiting as [`Session::flush`] does nothing was appended; and what
+    /// [`Session::flush`] answers, the events then stay in the session.
     pub fn append_out_of_band(&self, event: &str, trigger: &str) -> Result<Batch> {
-        let time_ms = (self.handle.shared.clock)();
-        let (event, trigger) = (event.to_owned(), trigger.to_owned());
-        self.ask(move |linked, key| linked.append_out_of_band(key, &event, &trigger, time_ms))
+        let shared = &self.handle.shared;
+        let answer = shared.ask_waiting(|| {
+            let time_ms = (shared.clock)();
+            let (event, trigger) = (event.to_owned(), trigger.to_owned());
+            self.ask(move |linked, key| linked.append_out_of_band(key, &event, &trigger, time_ms))
+        });
+        answer?
     }
 
     /// Event lines from `start`, one event a line, about `bytes_max` bytes at most but at least one event; `next` is
@@ -244,11 +249,7 @@ impl Session {
     /// `invalid`, reason `session-already-announced`: it was told before; `not-found`: not live; `other`, reason
     /// `listener-error`: the observer's veto, after the session was detached again.
     pub fn announce(&self) -> Result<()> {
-        self.ask(|linked, key| {
-            linked.ask_session(key, |session, data, handle| {
-                session.call_announce(data, handle)
-            })
-        })
+        self.ask(Linked::announce)
     }
 
     /// Leaves the live list without a flush and gives the lease back. What is in memory can still be read, and appended

@@ -12,7 +12,7 @@ use wasmtime::component::{HasSelf, Linker, ResourceTable};
 use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder, Trap};
 use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
 
-use super::{Attached, Chosen, Data, Instance, Settings, granted, linker, trapped};
+use super::{Attached, Chosen, Data, Instance, Settings, explained, granted, linker, trapped};
 use crate::bindings::backend::exports::annals::session::persistence::Guest;
 use crate::bindings::backend::{SessionPersistence, SessionPersistencePre};
 use crate::bindings::store::SessionStore;
@@ -168,6 +168,15 @@ impl Backend {
         Ok((backend, settings))
     }
 
+    /// [`Backend::new`], and configured: what the backend says against its settings is an error here.
+    pub(crate) fn tried(chosen: Chosen) -> Result<(Self, Settings)> {
+        let (mut backend, settings) = Self::new(chosen)?;
+        let configured = backend.call(|guest, store| guest.call_configure(store, &settings));
+        configured.map_err(|error| explained(error, backend.root().as_deref()))?;
+        backend.remember(settings.clone());
+        Ok((backend, settings))
+    }
+
     /// The directory that it was granted.
     pub(super) fn root(&self) -> Option<PathBuf> {
         self.grants.root().map(Path::to_path_buf)
@@ -215,18 +224,24 @@ impl Backend {
         &mut self,
         call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
     ) -> Answer<R> {
-        if self.running.is_none() {
-            self.running = Some(self.start().map_err(unavailable)?);
-            if let Some(settings) = self.configured.clone() {
-                let again =
-                    self.call_running(|guest, store| guest.call_configure(store, &settings));
-                if let Err(error) = again {
-                    self.running = None;
-                    return Err(error);
-                }
-            }
-        }
+        self.run()?;
         self.call_running(call)
+    }
+
+    /// Starts and configures the backend when it is not running.
+    fn run(&mut self) -> Answer<()> {
+        if self.running.is_some() {
+            return Ok(());
+        }
+        self.running = Some(self.start().map_err(unavailable)?);
+        let Some(settings) = self.configured.clone() else {
+            return Ok(());
+        };
+        let again = self.call_running(|guest, store| guest.call_configure(store, &settings));
+        if again.is_err() {
+            self.running = None;
+        }
+        again.map(drop)
     }
 
     fn call_running<R>(
@@ -242,11 +257,14 @@ impl Backend {
         self.answered(answer)
     }
 
-    /// Calls the interface `upkeep` of a backend that is running; none where it does not have it.
+    /// [`Backend::call`] of the interface `upkeep`; none where the backend does not have it.
     pub(super) fn call_upkeep<R>(
         &mut self,
         call: impl FnOnce(&Upkeep, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
     ) -> Option<Answer<R>> {
+        if let Err(error) = self.run() {
+            return Some(Err(error));
+        }
         let ticks = self.ticks();
         let Running { store, upkeep, .. } = self.running.as_mut()?;
         store.set_epoch_deadline(ticks);

@@ -12,6 +12,12 @@ use crate::error::{Error, Result};
 use crate::records::{Batch, ErrorCode, LeaseScope, SessionHeader};
 use crate::watch::Busy;
 
+/// Reason of a session whose lease is somebody else's now.
+const LEASE_LOST: &str = "lease-lost";
+
+/// Start, event and end of an append outside the loop, where no turn was open.
+const OWN_TURN_EVENTS: u64 = 3;
+
 pub(super) struct Live {
     handle: ResourceAny,
     pub(super) id: String,
@@ -106,20 +112,22 @@ impl Linked {
         let id = self.live(key)?.id.clone();
         let answer = self.ask_judging(&id, |linked| linked.ask_session(key, &call));
         if let Some(live) = self.sessions.get_mut(&key) {
-            live.has_failed = answer.is_err();
+            live.has_failed = answer.as_ref().is_err_and(|error| !is_veto(error));
         }
         answer
     }
 
     /// An append outside the loop, which stores what it appends in a turn of its own. A lease in the way is judged; that
     /// the events could not be stored is remembered, and so is that they could.
+    ///
+    /// The outer error is one before anything was appended, so that it may be tried again; the inner one came after.
     pub(crate) fn append_out_of_band(
         &mut self,
         key: u64,
         event: &str,
         trigger: &str,
         time_ms: u64,
-    ) -> Result<Batch> {
+    ) -> Result<Result<Batch>> {
         let before = self.next_seq(key)?;
         let append = |linked: &mut Self| {
             linked.ask_session(key, |session, data, handle| {
@@ -136,19 +144,63 @@ impl Linked {
         {
             answer = append(self);
         }
-        let after = self.next_seq(key).ok();
-        let Some(live) = self.sessions.get_mut(&key) else {
-            return answer;
+        let appended = self.next_seq(key).ok();
+        let appended = appended.map(|after| after.saturating_sub(before));
+        if appended == Some(0) {
+            return answer
+                .map(Ok)
+                .map_err(|error| self.with_silence(&id, error));
+        }
+        let is_refused = |error: &Error| {
+            let is_refusal = matches!(error.code, ErrorCode::Invalid | ErrorCode::Limit);
+            is_refusal && appended < Some(OWN_TURN_EVENTS)
         };
         match &answer {
             // Behind a start of its own it was flushed; alone in an open turn it was not.
-            Ok(batch) if batch.first_seq > before => live.has_failed = false,
-            // The event was refused; its turn was closed and flushed.
-            Err(error) if error.code == ErrorCode::Invalid => {}
-            Err(_) if after != Some(before) => live.has_failed = true,
-            Ok(_) | Err(_) => {}
+            Ok(batch) if batch.first_seq > before => self.note_failed(key, false),
+            Ok(_) => {}
+            Err(error) if is_veto(error) => self.note_failed(key, false),
+            // The event was refused, its turn closed and flushed; how that went nobody said.
+            Err(error) if is_refused(error) => self.make_good(key),
+            Err(_) => self.note_failed(key, true),
         }
-        answer
+        Ok(answer)
+    }
+
+    fn note_failed(&mut self, key: u64, has_failed: bool) {
+        if let Some(live) = self.sessions.get_mut(&key) {
+            live.has_failed = has_failed;
+        }
+    }
+
+    /// After a failure, and a flush of which nothing is known: finds out whether everything is stored now.
+    fn make_good(&mut self, key: u64) {
+        if self.live(key).is_ok_and(|live| live.has_failed) {
+            // Remembers what it finds out; the caller is told of the refusal.
+            let _ = self.ask_storing(key, |session, data, handle| {
+                session.call_flush(data, handle)
+            });
+        }
+    }
+
+    /// Tells the observer of an entry. One that is vetoed has left.
+    pub(crate) fn announce(&mut self, key: u64) -> Result<()> {
+        let announced = self.ask_session(key, |session, data, handle| {
+            session.call_announce(data, handle)
+        });
+        if announced.is_err() {
+            self.note_left(key);
+        }
+        announced
+    }
+
+    /// After an error that the session may have left with: notes whether it did. Its handle may no longer close it
+    /// then, for its entry in the store may belong to a later one.
+    fn note_left(&mut self, key: u64) {
+        let ids = self.ask(|store, data| Ok(Ok::<_, types::Error>(store.call_live(data)?)));
+        if let (Ok(ids), Some(live)) = (ids, self.sessions.get_mut(&key)) {
+            live.is_closed |= !ids.contains(&live.id);
+        }
     }
 
     /// The seq of the session's next event.
@@ -198,7 +250,17 @@ impl Linked {
                     session.call_close(data, handle)
                 })
             });
-            closed.is_ok()
+            if let Err(error) = &closed
+                && error.reason == LEASE_LOST
+            {
+                // Nothing of it can be stored any more. It may have left with that, or be known as lost only now.
+                let _ = self.ask_session(key, |session, data, handle| {
+                    session.call_detach(data, handle)
+                });
+                true
+            } else {
+                closed.is_ok()
+            }
         };
         if has_left && let Some(live) = self.sessions.remove(&key) {
             // Fails only when the store has trapped, and then there is nothing to drop.
@@ -218,13 +280,16 @@ impl Linked {
         if self.live(key)?.is_closed {
             return Ok(());
         }
-        self.ask_storing(key, |session, data, handle| {
+        let closed = self.ask_storing(key, |session, data, handle| {
             session.call_close(data, handle)
-        })?;
-        if let Some(live) = self.sessions.get_mut(&key) {
+        });
+        if closed.is_err() {
+            // One that lost its lease leaves all the same.
+            self.note_left(key);
+        } else if let Some(live) = self.sessions.get_mut(&key) {
             live.is_closed = true;
         }
-        Ok(())
+        closed
     }
 
     /// Closes what it can and answers the first error.
@@ -262,4 +327,9 @@ impl Linked {
             Error::new(ErrorCode::NotFound, "session-closed", message, &[])
         })
     }
+}
+
+/// An observer's own words: it is told of a flush once everything is stored.
+fn is_veto(error: &Error) -> bool {
+    error.code == ErrorCode::Other && error.reason == "listener-error"
 }

@@ -18,18 +18,24 @@ pub(crate) enum Leaving {
 }
 
 impl Linked {
-    /// Flushes, puts `chosen` (with its settings) in the place of the present backend, and binds every live session to
-    /// it. Until it is configured an error leaves everything as it was.
-    pub(crate) fn swap(
-        &mut self,
-        chosen: Option<(Backend, Settings)>,
-        leaving: Leaving,
-    ) -> Result<Vec<Bound>> {
+    /// Refuses where the present backend is one component with the store.
+    pub(crate) fn check_replaceable(&self) -> Result<()> {
         if matches!(self.store.data().backend, Attached::Composed) {
             let message = "the backend is linked statically, so it cannot be replaced; build with Link::Dynamic";
             let reason = "backend-linked-statically";
             return Err(Error::new(ErrorCode::Invalid, reason, message, &[]));
         }
+        Ok(())
+    }
+
+    /// Flushes, puts `chosen` (with its settings, which it was tried with) in the place of the present backend, and
+    /// binds every live session to it. Until it is configured an error leaves everything as it was, or says what not.
+    pub(crate) fn swap(
+        &mut self,
+        chosen: Option<(Backend, Settings)>,
+        leaving: Leaving,
+    ) -> Result<Vec<Bound>> {
+        self.check_replaceable()?;
         if leaving == Leaving::Flushed {
             self.flush_all()?;
         }
@@ -84,10 +90,13 @@ impl Linked {
     fn taken_back(&mut self, former: Option<Settings>, error: Error) -> Error {
         let is_bound = former.is_some();
         let back = match self.configure(former) {
-            Ok(()) if is_bound => self.adopt().map(drop),
-            configured => configured,
+            Ok(()) if is_bound => self.adopt(),
+            configured => configured.map(|()| Vec::new()),
         };
-        let Err(lost) = back else { return error };
+        let lost = match back {
+            Ok(bound) => return with_refused(error, &bound),
+            Err(lost) => lost,
+        };
         let message = format!(
             "{}; the former backend is lost too: {}",
             error.message, lost.message
@@ -104,9 +113,12 @@ impl Linked {
             for answered in self.ask(|store, data| store.call_adopt(data))? {
                 again.insert(answered.id.clone(), answered);
             }
-            for refused in bound.iter_mut().filter(|bound| bound.error.is_some()) {
-                if let Some(answered) = again.remove(&refused.id) {
-                    *refused = answered;
+            // The second run binds every session anew, also those that the first one had bound.
+            for first in &mut bound {
+                if let Some(second) = again.remove(&first.id)
+                    && (first.error.is_some() || second.error.is_some())
+                {
+                    *first = second;
                 }
             }
         }
@@ -142,4 +154,19 @@ impl Linked {
             }
         }
     }
+}
+
+/// The error, with the sessions that the former backend did not take back: they live on in memory.
+fn with_refused(error: Error, bound: &[Bound]) -> Error {
+    let refused = bound.iter().filter(|bound| bound.error.is_some());
+    let ids: Vec<&str> = refused.map(|bound| bound.id.as_str()).collect();
+    if ids.is_empty() {
+        return error;
+    }
+    let message = format!(
+        "{}; the former backend did not take back {}: flush to try again",
+        error.message,
+        ids.join(", ")
+    );
+    Error { message, ..error }.fact("refused", ids)
 }

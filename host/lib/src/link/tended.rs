@@ -15,10 +15,7 @@ pub(crate) struct Tended {
 
 impl Tended {
     pub(crate) fn new(chosen: Chosen) -> Result<Self> {
-        let (mut backend, settings) = Backend::new(chosen)?;
-        let configured = backend.call(|guest, store| guest.call_configure(store, &settings));
-        configured.map_err(|error| explained(error, backend.root().as_deref()))?;
-        backend.remember(settings);
+        let (backend, _) = Backend::tried(chosen)?;
         Ok(Self { backend })
     }
 

@@ -129,3 +129,61 @@ fn the_present_request_header_is_shown() {
         .unwrap();
     assert_eq!(session.request_header().unwrap().as_deref(), Some(header));
 }
+
+// The handle of the vetoed entry closed the next entry of the same session.
+#[test]
+fn a_vetoed_entry_has_no_hold_on_the_next_one() {
+    struct Veto;
+    impl Observer for Veto {
+        fn created(&mut self, _id: &str) -> Result<(), String> {
+            Err("no".to_owned())
+        }
+    }
+    let builder = Annals::builder().backend(Backend::Memory);
+    let annals = builder.observer(Box::new(Veto)).build().unwrap();
+    let prepared = annals.prepare(named("a")).unwrap();
+    let first = prepared.enter().unwrap();
+    assert_eq!(first.announce().unwrap_err().reason, "listener-error");
+    annals.flush().unwrap();
+    let second = prepared.enter().unwrap();
+    first.close().unwrap();
+    drop(first);
+    assert_eq!(annals.live().unwrap(), ["a"]);
+    second.append(TURN).unwrap();
+    annals.shutdown().unwrap();
+}
+
+/// Vetoes every flush.
+struct Grumbler;
+
+impl Observer for Grumbler {
+    fn flushed(&mut self, _id: &str) -> Result<(), String> {
+        Err("heard it".to_owned())
+    }
+}
+
+// A flush that an observer grumbled at had stored everything, and what came after it was lost at the end.
+#[test]
+fn an_observer_that_grumbles_at_a_flush_makes_it_no_failed_one() {
+    type Store = fn(&Session, &str) -> annals::Error;
+    let root = tempfile::tempdir().unwrap();
+    let note = r#"{"type":"plugin/note","data":1}"#;
+    let ways: [Store; 2] = [
+        |session, _| session.flush().unwrap_err(),
+        |session, note| session.append_out_of_band(note, "{}").unwrap_err(),
+    ];
+    for (store, id) in ways.into_iter().zip(["a", "b"]) {
+        let builder = Annals::builder().root(root.path());
+        let builder = builder.out_of_band_type("plugin/note");
+        let annals = builder.observer(Box::new(Grumbler)).build().unwrap();
+        let session = annals.create(named(id)).unwrap();
+        session.append(TURN).unwrap();
+        assert_eq!(store(&session, note).reason, "listener-error");
+        session.append(note).unwrap();
+        let due = session.next_seq().unwrap();
+        drop((session, annals));
+        let annals = Annals::jsonl(root.path()).unwrap();
+        let stored = annals.read(id, 0, 1 << 20).unwrap().lines;
+        assert_eq!(stored.lines().count() as u64, due);
+    }
+}

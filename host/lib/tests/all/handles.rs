@@ -246,6 +246,35 @@ fn an_event_that_is_refused_outside_the_loop_is_no_failed_flush() {
     assert_eq!(stored_count(root.path()), 8);
 }
 
+// After a failed flush a refused event stored everything in its turn, and what came after it was lost at the end.
+#[test]
+fn an_event_that_is_refused_outside_the_loop_makes_good_all_the_same() {
+    let too_long = format!(
+        r#"{{"type":"plugin/note","data":"{}"}}"#,
+        "x".repeat(257 << 20)
+    );
+    for (event, code) in [
+        (r#"{"type":"plugin/note","data":-0}"#, ErrorCode::Invalid),
+        (&too_long, ErrorCode::Limit),
+    ] {
+        for has_failed in [true, false] {
+            let root = tempfile::tempdir().unwrap();
+            let session = failed_once(root.path(), |session| {
+                session.append(&TURN.replace(":1", ":2")).unwrap();
+                session.flush().unwrap_err();
+            });
+            if !has_failed {
+                session.flush().unwrap();
+            }
+            let refused = session.append_out_of_band(event, "{}").unwrap_err();
+            assert_eq!(refused.code, code, "{refused}");
+            session.append(&TURN.replace(":1", ":4")).unwrap();
+            drop(session);
+            assert_eq!(stored_count(root.path()), 11);
+        }
+    }
+}
+
 #[test]
 fn a_flush_that_fails_outside_the_loop_is_one() {
     let root = tempfile::tempdir().unwrap();

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use annals::{Annals, CreateOptions, ErrorCode, OpenMode};
+use annals::{Annals, Backend, CreateOptions, ErrorCode, Link, OpenMode, Place};
 use serde_json::Value;
 
 const ROOT: &str = "ANNALS_TEST_ROOT";
@@ -300,4 +300,70 @@ fn a_root_that_is_open_to_others_is_warned_of() {
     let warnings = Annals::jsonl(&root).unwrap().warnings();
     assert!(warnings[0].contains("chmod 700"), "{warnings:?}");
     assert_eq!(Annals::memory().unwrap().warnings(), Vec::<String>::new());
+}
+
+// A session that lost its lease had left the store, but the host flushed it for ever: `not-found`.
+#[test]
+fn a_session_that_lost_its_lease_is_in_nobodys_way() {
+    for (is_known, is_dropped) in [(true, true), (true, false), (false, true), (false, false)] {
+        let root = tempfile::tempdir().unwrap();
+        let annals = Annals::builder().root(root.path()).link(Link::Dynamic);
+        let annals = annals.lease_wait_ms(0).build().unwrap();
+        let sessions = ["a", "b"].map(|id| {
+            let session = annals.create(options(id)).unwrap();
+            session.append(&event(id)).unwrap();
+            session.flush().unwrap();
+            session.append(&event("more")).unwrap();
+            session
+        });
+        let [lost, kept] = sessions;
+        let holder = format!("{{\"host\":\"elsewhere\",\"pid\":{}}}", std::process::id());
+        let lease = format!("{:020} held done\n{holder}\n", 7);
+        std::fs::write(root.path().join("_leases/a.lease/2"), lease).unwrap();
+        if is_known {
+            // the next renewal finds out
+            std::thread::sleep(Duration::from_millis(1500));
+        }
+        if is_dropped {
+            drop(lost);
+        } else {
+            assert_eq!(lost.close().unwrap_err().code, ErrorCode::Busy);
+            if !is_known {
+                // that was the write that found out, after which the session can still be read
+                assert_eq!(annals.live().unwrap(), ["a", "b"]);
+                assert_eq!(lost.close().unwrap_err().reason, "lease-lost");
+            }
+            lost.close().unwrap();
+        }
+        assert_eq!(annals.live().unwrap(), ["b"]);
+        annals.flush().unwrap();
+        let bound = annals.rebind(Place::new(Backend::Memory)).unwrap();
+        assert_eq!(bound.len(), 1);
+        drop(kept);
+        annals.shutdown().unwrap();
+    }
+}
+
+// An append outside the loop did not wait for a writer that is done soon.
+#[test]
+fn an_append_outside_the_loop_waits_for_the_lease() {
+    let root = tempfile::tempdir().unwrap();
+    let builder = || {
+        let builder = Annals::builder().root(root.path());
+        builder.out_of_band_type("plugin/note")
+    };
+    let first = builder().build().unwrap();
+    let writer = first.create(options("a")).unwrap();
+    let second = builder().lease_wait_ms(20_000).build().unwrap();
+    let session = second.create(options("a")).unwrap();
+    // holds the lease, and leaves no log
+    writer.persist().unwrap();
+    std::fs::remove_file(root.path().join("_no-cwd/a.jsonl")).unwrap();
+    let waiting = std::thread::spawn(move || {
+        let batch = session.append_out_of_band(&event("late"), "{}").unwrap();
+        (batch.first_seq, session.next_seq().unwrap())
+    });
+    std::thread::sleep(Duration::from_millis(300));
+    writer.detach().unwrap();
+    assert_eq!(waiting.join().unwrap(), (1, 3));
 }

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use annals::{
     Annals, Backend, Binding, Bound, CreateOptions, ErrorCode, Link, OpenMode, Place, Session,
+    Upkeep,
 };
 
 use crate::handles::{break_log, named};
@@ -146,15 +147,27 @@ fn a_store_without_a_backend_gets_one() {
 
 #[test]
 fn what_is_linked_statically_cannot_be_replaced() {
+    let parent = tempfile::tempdir().unwrap();
+    let missing = parent.path().join("missing");
     let annals = Annals::memory().unwrap();
     let session = annals.create(named("a")).unwrap();
     session.append(TURN).unwrap();
     for swap in [Annals::rebind, Annals::rescue] {
-        let error = swap(&annals, Place::new(Backend::None)).unwrap_err();
-        assert_eq!(error.reason, "backend-linked-statically");
+        for place in [Place::new(Backend::None), Place::jsonl(&missing)] {
+            let error = swap(&annals, place).unwrap_err();
+            assert_eq!(error.reason, "backend-linked-statically");
+        }
     }
+    assert!(!missing.exists());
     session.flush().unwrap();
     assert!(annals.has("a").unwrap());
+}
+
+/// Of the one lease that is held there.
+fn lease_token(root: &Path) -> Option<String> {
+    let upkeep = Upkeep::new(Place::jsonl(root)).unwrap();
+    let [lease] = upkeep.inspect(10).unwrap().try_into().unwrap();
+    lease.token
 }
 
 #[test]
@@ -163,6 +176,8 @@ fn a_place_that_cannot_be_had_changes_nothing() {
     let annals = dynamic(Place::jsonl(first.path()));
     let session = annals.create(named("a")).unwrap();
     session.append(TURN).unwrap();
+    session.flush().unwrap();
+    let lease = lease_token(first.path());
     let missing = Place::jsonl(second.path().join("missing")).create_root(false);
     for (place, reason) in [
         (missing, "root-not-found"),
@@ -177,6 +192,9 @@ fn a_place_that_cannot_be_had_changes_nothing() {
     ] {
         assert_eq!(annals.rebind(place).unwrap_err().reason, reason);
         assert_eq!(annals.info().unwrap().name, "jsonl");
+        // given back for a moment it would have been anybody's
+        session.flush().unwrap();
+        assert_eq!(lease_token(first.path()), lease, "{reason}");
         session.append(&second_turn()).unwrap();
         session.flush().unwrap();
         assert_eq!(stored(first.path(), "a"), all_events(&session), "{reason}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use annals::{Annals, Backend, CreateOptions, ErrorCode, LitterKind, Place, Upkeep};
+use annals::{Annals, Backend, CreateOptions, ErrorCode, Litter, LitterKind, Place, Upkeep};
 
 #[test]
 fn what_lies_beside_sessions_is_named_and_removed() {
@@ -50,4 +50,30 @@ fn a_missing_root_is_refused_and_not_made() {
     let place = Place::jsonl(&missing).create_root(false);
     assert_eq!(Upkeep::new(place).unwrap_err().reason, "root-not-found");
     assert!(!missing.exists());
+}
+
+// A backend that had stopped was not started again: it had nothing to tell, and what it was to remove was gone.
+#[test]
+fn after_the_backend_stopped_nothing_is_called_clean() {
+    let root = tempfile::tempdir().unwrap();
+    let place = Place::jsonl(root.path()).memory_bytes_max(4 << 20);
+    let upkeep = Upkeep::new(place).unwrap();
+    fs::create_dir(root.path().join("_no-cwd")).unwrap();
+    let orphan = root.path().join("_no-cwd/gone.summary");
+    fs::write(&orphan, "{}").unwrap();
+    let found = upkeep.inspect(10).unwrap();
+    assert_eq!(found.len(), 1);
+    let too_long = Litter {
+        place: "x".repeat(8 << 20),
+        ..found[0].clone()
+    };
+    let stop = || {
+        let error = upkeep.remove(&too_long).unwrap_err();
+        assert_eq!(error.reason, "backend-trapped");
+    };
+    stop();
+    assert_eq!(upkeep.inspect(10).unwrap(), found);
+    stop();
+    upkeep.remove(&found[0]).unwrap();
+    assert!(!orphan.exists());
 }
