@@ -57,7 +57,7 @@ fn a_batch_that_failed_is_not_stored_after_all() {
 fn an_import_that_failed_is_not_stored_after_all() {
     let header = "{\"type\":\"session\",\"version\":0,\"id\":\"i1\",\"createdAt\":7}\n";
     let event = "{\"type\":\"plugin/x\",\"seq\":0,\"time\":1,\"data\":{}}\n";
-    for (call, when) in [("fsync", 1), ("linkat", 2), ("pwrite64", 2)] {
+    for (call, when, code) in [("fsync", 1, 1), ("linkat", 2, 0), ("pwrite64", 2, 1)] {
         let place = Place::new();
         // a root that is made first has syncs of its own
         place.ok(&["create", "--id", "other"]);
@@ -66,9 +66,12 @@ fn an_import_that_failed_is_not_stored_after_all() {
         let Some(ran) = failing(call, when, &place, &["import", &file], "") else {
             return;
         };
-        ran.fails(1, &["i1"]);
+        assert_eq!(ran.code, code, "{call}: {}", ran.err);
+        assert!(format!("{}{}", ran.out, ran.err).contains("i1"), "{call}");
         let left = without_leases(place.everything());
-        assert!(!left.keys().any(|name| name.ends_with(".jsonl")), "{call}");
+        let is_stored = left.keys().any(|name| name.ends_with(".jsonl"));
+        // a medium without hard links says so in this way too, and there the log gets its name by a rename
+        assert_eq!(is_stored, code == 0, "{call}");
     }
 }
 

@@ -13,6 +13,13 @@ pub fn program() -> PathBuf {
     found.unwrap_or_else(|_| panic!("{} is not there: run cargo xtask build", program.display()))
 }
 
+/// The command with every signal as it is by default, whatever whoever runs the tests ignores.
+pub fn heeding() -> Command {
+    let mut command = Command::new("env");
+    command.arg("--default-signal").arg(program());
+    command
+}
+
 /// The arguments after the program: `--root root` and the words of `line`.
 pub fn arguments<'a>(root: &'a Path, line: &'a str) -> Vec<&'a str> {
     let root = root.to_str().unwrap();

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use crate::command::{arguments, program};
+use crate::command::{arguments, heeding};
 
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -31,7 +31,7 @@ impl Follower {
     /// Starts `annals append id --follow` with more flags.
     pub fn start(root: &Path, id: &str, flags: &str) -> Self {
         let line = format!("append {id} --follow{flags}");
-        let mut command = Command::new(program());
+        let mut command = heeding();
         command.args(arguments(root, &line));
         Self::of(command)
     }

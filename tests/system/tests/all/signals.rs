@@ -6,7 +6,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::command::{annals, arguments, log_path, program, turn};
+use crate::command::{annals, arguments, heeding, log_path, program, turn};
 use crate::follower::{Follower, signal};
 
 fn root() -> (tempfile::TempDir, PathBuf) {
@@ -60,7 +60,7 @@ fn a_signal_ends_whoever_waits_at_once() {
         // one waits for the lease, one for input
         let mut second = Follower::start(&root, "a1", " --wait 60000");
         second.give(EVENT);
-        let mut plain = Command::new(program());
+        let mut plain = heeding();
         plain.args(arguments(&root, "append a1"));
         let mut reading = Follower::of(plain);
         reading.give("{\"type\":\"turn");
@@ -102,7 +102,7 @@ fn a_signal_at_any_moment_leaves_no_doubt() {
     let mut expected = 0;
     let mut ended_by_signal = 0;
     for round in 0..40 {
-        let mut command = Command::new(program());
+        let mut command = heeding();
         command.args(arguments(&root, "append a1"));
         let mut writer = Follower::of(command);
         writer.give(&turn(1, "hello"));
