@@ -13,6 +13,8 @@ pub use kind::RowKind;
 pub use row::{Row, is_row};
 pub(crate) use spans::RowSpans;
 
+pub(crate) use delta::skip_delta;
+
 use crate::fault::{Fault, Reason};
 use crate::json::Value;
 use crate::record::{Line, read_line};

@@ -1,92 +1,16 @@
 //! One event: its six members, and what a seed must hold.
 
+mod envelope;
+
 use std::borrow::Cow;
 
 use crate::fault::{Fault, Reason, quoted};
-use crate::json::{self, JsonFault, Text, Value};
+use crate::json::{JsonFault, Text, Value};
+
+pub use envelope::Envelope;
 
 /// The type of the event that ends a turn.
 pub const TURN_END: &str = "turn/end";
-
-/// The members of one event as written, before any rule is held against them. A present `null` is not an absent one.
-#[derive(Clone, Debug)]
-pub struct Envelope<'a> {
-    /// The whole event.
-    pub value: Value<'a>,
-    /// `type`
-    pub event_type: Option<Value<'a>>,
-    /// `seq`
-    pub seq: Option<Value<'a>>,
-    /// `time`
-    pub time: Option<Value<'a>>,
-    /// `data`
-    pub data: Option<Value<'a>>,
-    /// `surfaceOp`
-    pub surface_op: Option<Value<'a>>,
-    /// `sourceEventSeqs`
-    pub source_event_seqs: Option<Value<'a>>,
-    /// A member of another name.
-    pub other: Option<Text<'a>>,
-    /// A number that JSON cannot carry without loss.
-    pub lossy: Option<JsonFault>,
-}
-
-impl<'a> Envelope<'a> {
-    /// Reads one line in one pass. The fault is always one of syntax; numbers are in `lossy`.
-    pub fn read(line: &'a str) -> Result<Envelope<'a>, JsonFault> {
-        let mut envelope = Envelope::empty(Value::checked(""));
-        let (value, lossy) = json::read_members(line, |name, value| envelope.set(name, value))?;
-        envelope.value = value;
-        envelope.lossy = lossy;
-        Ok(envelope)
-    }
-
-    /// The members of a checked value.
-    pub fn of(value: Value<'a>) -> Envelope<'a> {
-        let mut envelope = Envelope::empty(value);
-        for (name, member) in value.members() {
-            envelope.set(name, member);
-        }
-        envelope
-    }
-
-    /// Whether `type` says `expected`.
-    pub fn is_type(&self, expected: &str) -> bool {
-        self.event_type.is_some_and(|value| value.is_str(expected))
-    }
-
-    fn empty(value: Value<'a>) -> Envelope<'a> {
-        Envelope {
-            value,
-            event_type: None,
-            seq: None,
-            time: None,
-            data: None,
-            surface_op: None,
-            source_event_seqs: None,
-            other: None,
-            lossy: None,
-        }
-    }
-
-    // Of a repeated member the last counts.
-    #[inline]
-    fn set(&mut self, name: Text<'a>, value: Value<'a>) {
-        let slot = match name.decode_lossy().as_ref() {
-            "type" => &mut self.event_type,
-            "seq" => &mut self.seq,
-            "time" => &mut self.time,
-            "data" => &mut self.data,
-            "surfaceOp" => &mut self.surface_op,
-            "sourceEventSeqs" => &mut self.source_event_seqs,
-            _ => {
-                self.other = Some(name);
-                return;
-            }
-        };
-        *slot = Some(value);
-    }
-}
 
 /// One event that holds the rules of its envelope, borrowed from its line.
 #[derive(Clone, Debug)]
@@ -116,7 +40,7 @@ impl<'a> Event<'a> {
                 .map(Text::decode_lossy)
                 .unwrap_or_default(),
             seq,
-            time_ms: envelope.time.and_then(Value::as_seq).unwrap_or(0),
+            time_ms: envelope.time_ms().unwrap_or(0),
             data: envelope.data,
             surface_op: envelope.surface_op,
             source_event_seqs: envelope.source_event_seqs,
@@ -152,7 +76,9 @@ pub fn check_seed_envelope<'a>(envelope: &Envelope<'a>, seq: u64) -> Result<Even
         return Err(Fault::new(Reason::LegacyHeaderDelta, message).number("index", seq));
     }
     let event = read_event(envelope, seq)?;
-    if let Some(data) = event.data.filter(|data| data.is_object()) {
+    // A provenance that was noted is that of a message.
+    let is_named = envelope.provenance().is_some_and(names_provider_and_model);
+    if let Some(data) = event.data.filter(|data| data.is_object() && !is_named) {
         check_data(&event.event_type, data, seq)?;
     }
     if event.seq != seq {
@@ -195,10 +121,10 @@ fn read_event<'a>(envelope: &Envelope<'a>, seq: u64) -> Result<Event<'a>, Fault>
     let Some(event_type) = envelope.event_type.and_then(Value::as_text) else {
         return refused("type must be a string");
     };
-    let Some(actual) = envelope.seq.and_then(Value::as_seq) else {
+    let Some(actual) = envelope.seq_value() else {
         return refused("seq must be a non-negative safe integer");
     };
-    let Some(time_ms) = envelope.time.and_then(Value::as_seq) else {
+    let Some(time_ms) = envelope.time_ms() else {
         return refused("time must be a non-negative safe integer");
     };
     if envelope.data.is_none() {

@@ -6,14 +6,21 @@
 
 mod equal;
 mod fault;
+mod integer;
 mod number;
 mod scan;
+mod string;
 mod text;
+mod walk;
+mod word;
+
+use crate::header::SAFE_INTEGER_MAX;
 
 pub use fault::{JsonFault, JsonFaultKind};
 pub use text::{Text, quote};
 
 pub(crate) use scan::{Scanner, Stop};
+pub(crate) use text::push_integer;
 
 /// Refuses `text` unless it is exactly one lossless JSON value, with JSON whitespace around it or none.
 pub fn check(text: &str) -> Result<(), JsonFault> {
@@ -27,10 +34,10 @@ pub fn check(text: &str) -> Result<(), JsonFault> {
 /// some members may have been shown.
 pub fn read_members<'a>(
     text: &'a str,
-    mut visit: impl FnMut(Text<'a>, Value<'a>),
+    visit: impl FnMut(Text<'a>, Value<'a>),
 ) -> Result<(Value<'a>, Option<JsonFault>), JsonFault> {
     let mut scan = Scanner::new(text);
-    match scan_document(&mut scan, &mut visit) {
+    match scan_document(&mut scan, visit) {
         Ok(value) => Ok((
             value,
             scan.lossy()
@@ -42,27 +49,12 @@ pub fn read_members<'a>(
 
 fn scan_document<'a>(
     scan: &mut Scanner<'a>,
-    visit: &mut impl FnMut(Text<'a>, Value<'a>),
+    visit: impl FnMut(Text<'a>, Value<'a>),
 ) -> Result<Value<'a>, Stop> {
     scan.space();
     let start = scan.at();
-    if scan.take(b'{') {
-        scan.space();
-        if !scan.take(b'}') {
-            loop {
-                let name = scan.name()?;
-                let value = Value {
-                    text: scan.value_text()?,
-                };
-                visit(name, value);
-                scan.space();
-                if scan.take(b'}') {
-                    break;
-                }
-                scan.expect(b',')?;
-                scan.space();
-            }
-        }
+    if scan.peek() == b'{' {
+        scan.object(visit)?;
     } else {
         scan.value()?;
     }
@@ -191,6 +183,38 @@ impl<'a> Value<'a> {
     pub fn as_seq(self) -> Option<u64> {
         self.as_safe_integer()
             .and_then(|value| u64::try_from(value).ok())
+    }
+
+    /// The last element of an array of at least one seq, short ones in strictly ascending order without whitespace; none
+    /// when this is anything else.
+    pub(crate) fn last_of_ascending_seqs(self) -> Option<u64> {
+        let mut scan = Scanner::inside(self.text, b'[');
+        let (mut last, mut is_ascending) = (None, true);
+        scan.short_integers(|seq| {
+            is_ascending &= last < Some(seq);
+            last = Some(seq);
+        });
+        let end = scan.plain_integer()?;
+        let is_whole = scan.take(b']') && scan.is_end();
+        (is_whole && is_ascending && last < Some(end) && end <= SAFE_INTEGER_MAX).then_some(end)
+    }
+
+    /// The elements of an array of seqs in order; none when this is anything else.
+    pub fn as_seqs(self) -> Option<Vec<u64>> {
+        if self.kind() != Kind::Array {
+            return None;
+        }
+        let mut scan = Scanner::inside(self.text, b'[');
+        let mut seqs = Vec::new();
+        loop {
+            scan.separator();
+            scan.short_integers(|seq| seqs.push(seq));
+            scan.space();
+            let Ok(text) = scan.value_text() else {
+                return Some(seqs);
+            };
+            seqs.push(Value { text }.as_seq()?);
+        }
     }
 
     /// Whether both stand for the same value: numbers by their double, strings by what they say, objects in any

@@ -11,7 +11,7 @@ use crate::fault::{Class, Fault, Reason, shown_value};
 use crate::header::Header;
 use crate::json::Value;
 use crate::log::Limits;
-use crate::session::{Session, split_lines};
+use crate::session::{Session, line_lengths};
 
 /// Reads the header from a log's first bytes, up to and with their newline.
 ///
@@ -108,12 +108,21 @@ impl Loader {
     /// none where they follow on what came before.
     pub fn lines(&mut self, text: &str, at_byte: Option<u64>) {
         self.byte = at_byte.unwrap_or(self.byte);
+        // Lines are kept up to the first one that is not, so they are copied all at once.
+        if self.bad.is_none() && self.broken_rule.is_none() {
+            self.session.begin_ahead(text);
+        }
         let ends_whole = text.ends_with('\n');
         let mut rest = text.len();
-        for line in split_lines(text) {
-            rest = rest.saturating_sub(line.len() + 1);
-            self.take(line.as_bytes(), Some(line), rest > 0 || ends_whole);
+        for (length, from) in line_lengths(text) {
+            rest = rest.saturating_sub(length + 1);
+            let has_newline = rest > 0 || ends_whole;
+            if self.begins_line(has_newline) {
+                self.take_line(from, length);
+            }
+            self.advance(length, has_newline);
         }
+        self.session.end_ahead();
     }
 
     /// Takes bytes that are no whole lines of UTF-8: a torn end, or lines with something else in them.
@@ -122,7 +131,13 @@ impl Loader {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             let line = piece.strip_suffix(b"\n");
             let body = line.unwrap_or(piece);
-            self.take(body, std::str::from_utf8(body).ok(), line.is_some());
+            if self.begins_line(line.is_some()) {
+                match std::str::from_utf8(body) {
+                    Ok(text) => self.take_line(text, text.len()),
+                    Err(_) => self.take_unreadable(body),
+                }
+            }
+            self.advance(body.len(), line.is_some());
         }
     }
 
@@ -157,58 +172,61 @@ impl Loader {
         }
     }
 
-    /// One line or a piece of one; `text` when its bytes are UTF-8.
-    fn take(&mut self, bytes: &[u8], text: Option<&str>, has_newline: bool) {
+    /// Whether what comes next is a whole line. A line without its newline is bad, and so is what comes behind it up to
+    /// the newline.
+    fn begins_line(&mut self, has_newline: bool) -> bool {
         let continues_torn = std::mem::replace(&mut self.is_torn, !has_newline);
-        if continues_torn || !has_newline {
-            if !continues_torn {
-                let message = "the last line has no newline";
-                self.judge_bad(Fault::new(Reason::LogCorruptUnparsable, message), false, 0);
-            }
-        } else if let Some(text) = text {
-            self.take_line(text);
-        } else {
-            // A reader that replaces bad bytes would see the end of a turn here, so it counts as one.
-            let ends_turn = Envelope::read(&String::from_utf8_lossy(bytes))
-                .is_ok_and(|line| line.is_type(TURN_END));
-            let message = "the line is no UTF-8";
-            self.judge_bad(
-                Fault::new(Reason::LogCorruptUnparsable, message),
-                ends_turn,
-                0,
-            );
+        if !continues_torn && !has_newline {
+            let message = "the last line has no newline";
+            self.judge_bad(Fault::new(Reason::LogCorruptUnparsable, message), false, 0);
         }
+        !continues_torn && has_newline
+    }
+
+    fn advance(&mut self, length: usize, has_newline: bool) {
         // what `at_byte` says is a backend's word
         self.byte = self
             .byte
-            .saturating_add(bytes.len() as u64 + u64::from(has_newline));
+            .saturating_add(length as u64 + u64::from(has_newline));
         self.line += u64::from(has_newline);
     }
 
-    fn take_line(&mut self, text: &str) {
-        if let Some(row) = Row::read_canonical(text) {
+    fn take_unreadable(&mut self, line: &[u8]) {
+        // A reader that replaces bad bytes would see the end of a turn here, so it counts as one.
+        let ends_turn =
+            Envelope::read(&String::from_utf8_lossy(line)).is_ok_and(|line| line.is_type(TURN_END));
+        let message = "the line is no UTF-8";
+        self.judge_bad(
+            Fault::new(Reason::LogCorruptUnparsable, message),
+            ends_turn,
+            0,
+        );
+    }
+
+    /// A line, the first `length` bytes of a text.
+    fn take_line(&mut self, from: &str, length: usize) {
+        let text = from.get(..length).unwrap_or_default();
+        if let Some(row) = Row::read_canonical_in(from, length) {
             return self.take_row(text, &row, None);
         }
-        let envelope = match Envelope::read(text) {
-            Ok(envelope) => envelope,
-            Err(fault) => {
-                let message = format!("the line is {fault}");
-                return self.judge_bad(Fault::new(Reason::LogCorruptUnparsable, message), false, 0);
-            }
-        };
+        let mut envelope = Envelope::unread();
+        if let Err(fault) = envelope.fill(from, length) {
+            let message = format!("the line is {fault}");
+            return self.judge_bad(Fault::new(Reason::LogCorruptUnparsable, message), false, 0);
+        }
         if is_row(&envelope) {
             return match Row::read(envelope.value) {
                 Ok(row) => self.take_row(text, &row, Some(&envelope)),
                 Err(fault) => self.judge_bad(malformed(fault), false, 0),
             };
         }
-        let seq = envelope.seq.and_then(Value::as_seq);
+        let seq = envelope.seq_value();
         if self.bad.is_some() || seq != Some(self.next_seq) {
             let actual = envelope.seq.map_or("none", Value::text);
             let fault = seq_gap(self.next_seq, actual);
             return self.judge_bad(fault, envelope.is_type(TURN_END), u64::from(seq.is_some()));
         }
-        self.keep(1, |session| session.push_envelope(text, &envelope));
+        self.keep(1, |session| session.push_event(text, &envelope));
     }
 
     /// A row; with its envelope when it is spelled in an unusual way, which may hide a number that is not lossless.

@@ -4,6 +4,8 @@
 //! line. The index holds per stored line where it begins, which seq it begins at and what it is good for; packed rows
 //! stay packed. Nothing is parsed here.
 
+mod ahead;
+
 use std::borrow::Cow;
 
 use crate::fault::{Fault, Reason};
@@ -44,6 +46,8 @@ pub struct Log {
     next_seq: u64,
     last_time_ms: u64,
     bytes: usize,
+    // Where in the last chunk the lines begin that were copied there before they were added.
+    ahead: Option<usize>,
 }
 
 /// What a stored line is good for, as far as this is asked often.
@@ -151,11 +155,32 @@ impl Log {
             self.limits.log_bytes_max,
         )?;
         self.records.try_reserve(1).map_err(|_| no_memory(needed))?;
-        let free = self
-            .chunks
-            .last()
-            .map_or(0, |chunk| chunk.capacity() - chunk.len());
-        if free < needed {
+        let start = match self.ahead {
+            Some(start) => {
+                self.ahead = Some(start + needed);
+                start
+            }
+            None => self.copy(line)?,
+        };
+        let chunk =
+            u32::try_from(self.chunks.len().saturating_sub(1)).map_err(|_| no_memory(needed))?;
+        self.records.push(Entry {
+            first_seq: self.next_seq,
+            start,
+            chunk,
+            kind,
+        });
+        self.bytes += needed;
+        self.next_seq += count;
+        self.last_time_ms = last_time_ms;
+        Ok(())
+    }
+
+    /// Copies a line to the end, into a new chunk where the last one has no room; says where it begins in its chunk.
+    fn copy(&mut self, line: &str) -> Result<usize, Fault> {
+        let needed = line.len() + 1;
+        let free = |chunk: &String| chunk.capacity() - chunk.len();
+        if self.chunks.last().map_or(0, free) < needed {
             let size = self.bytes.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
             let mut chunk = String::new();
             chunk
@@ -163,23 +188,13 @@ impl Log {
                 .map_err(|_| no_memory(needed))?;
             self.chunks.push(chunk);
         }
-        let chunk =
-            u32::try_from(self.chunks.len().saturating_sub(1)).map_err(|_| no_memory(needed))?;
-        let Some(text) = self.chunks.last_mut() else {
-            return Ok(());
+        let Some(chunk) = self.chunks.last_mut() else {
+            return Err(no_memory(needed));
         };
-        self.records.push(Entry {
-            first_seq: self.next_seq,
-            start: text.len(),
-            chunk,
-            kind,
-        });
-        text.push_str(line);
-        text.push('\n');
-        self.bytes += needed;
-        self.next_seq += count;
-        self.last_time_ms = last_time_ms;
-        Ok(())
+        let start = chunk.len();
+        chunk.push_str(line);
+        chunk.push('\n');
+        Ok(start)
     }
 
     /// How many lines there are.
@@ -299,7 +314,11 @@ impl Log {
     }
 
     fn chunk(&self, chunk: u32) -> Option<&str> {
-        self.chunks.get(chunk as usize).map(String::as_str)
+        let text = self.chunks.get(chunk as usize)?;
+        match self.ahead {
+            Some(end) if self.chunks.len() == chunk as usize + 1 => text.get(..end),
+            Some(_) | None => Some(text),
+        }
     }
 
     /// Bytes of the lines from one position up to another, and a chunk or two more.

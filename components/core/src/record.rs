@@ -4,7 +4,6 @@
 use crate::chunk_rows::{self, Row};
 use crate::event::{Envelope, TURN_END};
 use crate::fault::{Fault, Reason};
-use crate::json::Value;
 
 /// The longest stored line, in bytes, its newline included: an event or a packed row. A line is read, judged and handed
 /// over whole, so several copies of it stand in memory for a while.
@@ -65,13 +64,13 @@ pub fn read_record(line: &str) -> Result<Record, Fault> {
             ends_turn: false,
         }),
         Line::Event(envelope) => {
-            let Some(first_seq) = envelope.seq.and_then(Value::as_seq) else {
+            let Some(first_seq) = envelope.seq_value() else {
                 return Err(Fault::new(Reason::LogCorruptSeqGap, "the line has no seq"));
             };
             Ok(Record {
                 first_seq,
                 count: 1,
-                last_time_ms: envelope.time.and_then(Value::as_seq).unwrap_or(0),
+                last_time_ms: envelope.time_ms().unwrap_or(0),
                 is_row: false,
                 ends_turn: envelope.is_type(TURN_END),
             })

@@ -17,7 +17,7 @@ use crate::closers::Tail;
 use crate::event::{Envelope, Event, check_seed_envelope};
 use crate::fault::{Fault, Reason};
 use crate::header::Header;
-use crate::json::{JsonFault, Value};
+use crate::json::JsonFault;
 use crate::log::{Kind, Limits, Log};
 use crate::message::prompt_text;
 use crate::surface::Surface;
@@ -58,9 +58,11 @@ impl Session {
     /// events, and then where the header breaks one.
     pub fn from_seed(header: Header, lines: &str) -> Result<Session, Fault> {
         let mut session = Session::unchecked(header);
-        for line in split_lines(lines) {
-            session.push_stored(line)?;
+        session.begin_ahead(lines);
+        for (length, rest) in line_lengths(lines) {
+            session.push_stored_in(rest, length)?;
         }
+        session.end_ahead();
         session.header.check()?;
         Ok(session)
     }
@@ -164,13 +166,31 @@ impl Session {
         Some(text.chars().take(FIRST_PROMPT_CHARACTERS_MAX).collect())
     }
 
+    /// The stored lines that are added next, one after the other, until [`Session::end_ahead`]: see the log's.
+    pub(crate) fn begin_ahead(&mut self, lines: &str) {
+        self.log.begin_ahead(lines);
+    }
+
+    /// No more of the lines that were named ahead are added.
+    pub(crate) fn end_ahead(&mut self) {
+        self.log.end_ahead();
+    }
+
     /// Checks one stored line as the next of a seed and adds it. A fault has the `index` of the event.
     pub(crate) fn push_stored(&mut self, line: &str) -> Result<(), Fault> {
-        if let Some(row) = Row::read_canonical(line) {
+        self.push_stored_in(line, line.len())
+    }
+
+    /// Like [`Session::push_stored`], of a line that is the first `length` bytes of a text.
+    fn push_stored_in(&mut self, text: &str, length: usize) -> Result<(), Fault> {
+        let line = text.get(..length).unwrap_or_default();
+        if let Some(row) = Row::read_canonical_in(text, length) {
             return self.push_row(line, &row);
         }
         let index = self.next_seq();
-        let envelope = Envelope::read(line).map_err(|fault| not_json(&fault, index))?;
+        let mut envelope = Envelope::unread();
+        let read = envelope.fill(text, length);
+        read.map_err(|fault| not_json(&fault, index))?;
         self.push_envelope(line, &envelope)
     }
 
@@ -188,6 +208,12 @@ impl Session {
             let row = Row::read(envelope.value).map_err(|fault| fault.number("index", index))?;
             return self.push_row(line, &row);
         }
+        self.push_event(line, envelope)
+    }
+
+    /// Like [`Session::push_stored`], for a line that was read as no row.
+    pub(crate) fn push_event(&mut self, line: &str, envelope: &Envelope<'_>) -> Result<(), Fault> {
+        let index = self.next_seq();
         let event = check_seed_envelope(envelope, index)?;
         let change = self
             .surface
@@ -238,20 +264,26 @@ fn not_json(fault: &JsonFault, index: u64) -> Fault {
 /// An event of a line that was checked when it came in.
 fn read_line(line: &str) -> Option<Event<'_>> {
     let envelope = Envelope::read(line).ok()?;
-    let seq = envelope.seq.and_then(Value::as_seq)?;
+    let seq = envelope.seq_value()?;
     Some(Event::of(&envelope, seq))
 }
 
 /// Lines without their newlines and nothing else taken off; a last line may lack its newline.
 pub(crate) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
+    line_lengths(text).map(|(length, rest)| rest.get(..length).unwrap_or_default())
+}
+
+/// Like [`split_lines`], as the length of each line and the text that begins with it: whoever reads a line in large
+/// steps may look at what follows it.
+pub(crate) fn line_lengths(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
         if rest.is_empty() {
             return None;
         }
-        let end = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let line = rest.get(..end).unwrap_or_default();
-        rest = rest.get(end + 1..).unwrap_or_default();
-        Some(line)
+        let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
+        let from = rest;
+        rest = rest.get(length + 1..).unwrap_or_default();
+        Some((length, from))
     })
 }

@@ -14,7 +14,7 @@ use crate::event::{Envelope, Event, is_surface_eligible_type};
 use crate::fault::{Fault, Reason, quoted, shown_value};
 use crate::json::Value;
 use order::{Order, Run};
-use sources::{check_shadowed, check_sources};
+use sources::{check_shadowed, check_sources, has_plain_sources};
 
 /// The surface after the events seen so far.
 #[derive(Clone, Debug, Default)]
@@ -136,7 +136,9 @@ impl Surface {
         }
         match read_op(event)? {
             Op::Append => {
-                check_sources(event)?;
+                if !has_plain_sources(event) {
+                    check_sources(event)?;
+                }
                 Ok(Change::Append(event.seq))
             }
             Op::Replace { start, end } => {

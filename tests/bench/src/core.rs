@@ -50,7 +50,8 @@ impl Core {
         let directory = tempfile::tempdir()?;
         let root = directory.path();
         let sha_bytes = if self.quick { 1 << 20 } else { 64 << 20 };
-        let mut report = Report::new(measure::sha256(sha_bytes, samples), samples);
+        let mut report = Report::new(samples);
+        report.note_yardstick(measure::sha256(sha_bytes, samples));
         report.print_head();
 
         let long = generator::events(LONG_TURNS / quicker, Stamps::Given);
@@ -73,10 +74,11 @@ impl Core {
         for log in &logs {
             let reading = measure::reading(&mut sides, log.id, &log.lines, samples)?;
             report.print_reading(log, &reading);
+            report.note_yardstick(measure::sha256(sha_bytes, samples));
         }
         let drafts = generator::events(LONG_TURNS / quicker / SHORTER, Stamps::Absent);
         let appended = measure::append(&mut sides, &drafts, samples)?;
-        report.print_append(long_events / SHORTER, drafts.len(), appended);
+        report.print_appended(long_events / SHORTER, drafts.len(), &appended);
         for log in &logs {
             let after = measure::history(&mut sides, log.id)?;
             report.print_history(log, after);
@@ -91,6 +93,8 @@ impl Core {
             let wasm = peak::of_load(Via::Wasm, root, log.id)?;
             report.print_peak(log, native, wasm);
         }
+        report.note_yardstick(measure::sha256(sha_bytes, samples));
+        report.print_yardstick();
         if self.quick {
             println!("\nquick: nothing judged");
             return Ok(ExitCode::SUCCESS);

@@ -129,36 +129,60 @@ fn fold_once(side: &mut impl Side, lines: &str) -> Result<Duration> {
     Ok(started.elapsed())
 }
 
-/// Appends drafts to a new session in batches, each flushed.
+/// What appending cost.
+pub struct Appended {
+    /// In memory.
+    pub append: Pair,
+    /// In memory and then to the backend, batch by batch.
+    pub flush: Pair,
+}
+
+/// Appends drafts to a new session in batches, in memory first, then with a flush after each.
 ///
 /// # Errors
 /// Whatever a side answers.
-pub fn append(sides: &mut Sides, drafts: &str, samples: u32) -> Result<Pair> {
+pub fn append(sides: &mut Sides, drafts: &str, samples: u32) -> Result<Appended> {
     let lines: Vec<&str> = drafts.split_inclusive('\n').collect();
     let batches: Vec<String> = lines
         .chunks(BATCH_EVENTS)
         .map(|batch| batch.concat())
         .collect();
-    let mut best: Option<Pair> = None;
+    let mut best: Option<Appended> = None;
     for sample in 0..samples {
-        let next = Pair {
-            native: append_once(
-                &mut sides.native,
-                &format!("appended-native-{sample}"),
-                &batches,
-            )?,
-            wasm: append_once(
-                &mut sides.wasm,
-                &format!("appended-wasm-{sample}"),
-                &batches,
-            )?,
+        let (native, wasm) = (&mut sides.native, &mut sides.wasm);
+        let next = Appended {
+            append: Pair {
+                native: append_batches(native, "appended-native", &batches)?,
+                wasm: append_batches(wasm, "appended-wasm", &batches)?,
+            },
+            flush: Pair {
+                native: flush_batches(native, &format!("flushed-native-{sample}"), &batches)?,
+                wasm: flush_batches(wasm, &format!("flushed-wasm-{sample}"), &batches)?,
+            },
         };
-        best = Some(best.map_or(next, |best| best.best(next)));
+        best = Some(match best {
+            None => next,
+            Some(best) => Appended {
+                append: best.append.best(next.append),
+                flush: best.flush.best(next.flush),
+            },
+        });
     }
     best.context("no samples were asked for")
 }
 
-fn append_once(side: &mut impl Side, id: &str, batches: &[String]) -> Result<Duration> {
+fn append_batches(side: &mut impl Side, id: &str, batches: &[String]) -> Result<Duration> {
+    side.create(id, String::new())?;
+    let started = Instant::now();
+    for batch in batches {
+        side.append(batch)?;
+    }
+    let elapsed = started.elapsed();
+    side.leave()?;
+    Ok(elapsed)
+}
+
+fn flush_batches(side: &mut impl Side, id: &str, batches: &[String]) -> Result<Duration> {
     side.create(id, String::new())?;
     let started = Instant::now();
     for batch in batches {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use sha2::{Digest, Sha256};
 
-use crate::measure::{Pair, Reading};
+use crate::measure::{Appended, Pair, Reading};
 
 /// Time in wasm over time natively, at most.
 const WASM_RATIO_MAX: f64 = 1.5;
@@ -25,7 +25,7 @@ const SHORT_LOAD_MAX: Duration = Duration::from_millis(136);
 const SHORT_PEAK_MAX: u64 = 131_000_000;
 
 /// Events appended and flushed a second in wasm, at least.
-const APPEND_MIN: f64 = 500_000.0;
+const FLUSHED_MIN: f64 = 500_000.0;
 
 /// Time of what must not depend on a length, over the time at a much smaller length, at most. It is 1 but for noise.
 const INDEPENDENT_RATIO_MAX: f64 = 2.0;
@@ -67,30 +67,33 @@ pub struct Report {
     samples: u32,
     sha_bytes_per_second: f64,
     rows: Vec<(String, Pair)>,
-    appends_per_second: f64,
+    flushed_per_second: f64,
     histories: Vec<(u64, Pair)>,
     sources: Vec<(u64, Pair)>,
     peaks: Vec<(&'static str, u64)>,
 }
 
 impl Report {
-    pub fn new(sha_bytes_per_second: f64, samples: u32) -> Self {
+    pub fn new(samples: u32) -> Self {
         Self {
             samples,
-            sha_bytes_per_second,
+            sha_bytes_per_second: 0.0,
             rows: Vec::new(),
-            appends_per_second: 0.0,
+            flushed_per_second: 0.0,
             histories: Vec::new(),
             sources: Vec::new(),
             peaks: Vec::new(),
         }
     }
 
+    /// Takes note of how fast sha256 was; the fastest counts, since anything else was noise.
+    pub fn note_yardstick(&mut self, bytes_per_second: f64) {
+        self.sha_bytes_per_second = self.sha_bytes_per_second.max(bytes_per_second);
+    }
+
     pub fn print_head(&self) {
         println!(
-            "sha256 {:.2} GB/s natively (the yardstick: targets are for {:.1} GB/s), best of {}",
-            self.sha_bytes_per_second / 1e9,
-            YARDSTICK / 1e9,
+            "best of {}; rates in lines, events and bytes a second",
             self.samples
         );
         println!(
@@ -135,15 +138,30 @@ impl Report {
         self.print_row(log.id, "derive", history, reading.derive);
     }
 
-    pub fn print_append(&mut self, events: u64, bytes: usize, time: Pair) {
+    pub fn print_appended(&mut self, events: u64, bytes: usize, appended: &Appended) {
         let amount = Amount {
             lines: events,
             events,
             bytes: bytes as u64,
         };
-        println!("new: {events} events in batches of 100, each flushed, sync = never");
-        self.appends_per_second = events as f64 / time.wasm.as_secs_f64();
-        self.print_row("new", "append", amount, time);
+        println!(
+            "new: {events} events in batches of 100, in memory (append) and each flushed (flush), sync = never"
+        );
+        self.print_row("new", "append", amount, appended.append);
+        self.print_row("new", "flush", amount, appended.flush);
+        // Files are the host's, natively as in wasm: what counts is the rate, not the same code twice.
+        self.rows.pop();
+        self.flushed_per_second = events as f64 / appended.flush.wasm.as_secs_f64();
+    }
+
+    pub fn print_yardstick(&self) {
+        let scale = YARDSTICK / self.sha_bytes_per_second;
+        println!(
+            "\nsha256 {:.2} GB/s natively: targets for {:.1} GB/s are scaled by {scale:.2}, 170 ms to {:.0} ms",
+            self.sha_bytes_per_second / 1e9,
+            YARDSTICK / 1e9,
+            milliseconds(PACKED_LOAD_MAX) * scale
+        );
     }
 
     fn print_row(&mut self, log: &str, work: &str, amount: Amount, time: Pair) {
@@ -210,9 +228,9 @@ impl Report {
             checks.at_most(what, taken, max as f64 / 1e6, "MB");
         }
         checks.at_most(
-            "append in wasm, time of an event".to_owned(),
-            1e6 / self.appends_per_second,
-            1e6 / APPEND_MIN,
+            "append and flush in wasm, time of an event".to_owned(),
+            1e6 / self.flushed_per_second,
+            1e6 / FLUSHED_MIN,
             "us",
         );
         let growth = |of: &[(u64, Pair)]| {

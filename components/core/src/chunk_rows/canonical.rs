@@ -5,19 +5,26 @@ use std::fmt::Write;
 use super::delta::integer;
 use super::kind::RowKind;
 use super::row::{Row, Shared, Times, seqs_fit};
-use crate::json::{Elements, Scanner, Stop, Value};
+use crate::header::SAFE_INTEGER_MAX;
+use crate::json::{Elements, Scanner, Stop, Value, push_integer};
 
 impl<'a> Row<'a> {
     /// Reads a row in its usual spelling in one pass over its line; none when it is anything else.
     pub fn read_canonical(line: &'a str) -> Option<Row<'a>> {
+        Row::read_canonical_in(line, line.len())
+    }
+
+    /// Like [`Row::read_canonical`], of a line that is the first `length` bytes of a text.
+    #[inline]
+    pub(crate) fn read_canonical_in(text: &'a str, length: usize) -> Option<Row<'a>> {
         // Events are told apart by their first bytes.
-        let kind = match line.get(..15)? {
+        let kind = match text.get(..15)? {
             "{\"type\":\"text-c" => RowKind::Text,
             "{\"type\":\"reason" => RowKind::Reasoning,
             "{\"type\":\"tool-c" => RowKind::ToolCall,
             _ => return None,
         };
-        scan_canonical(line, kind).ok().flatten()
+        scan_canonical(text, length, kind).ok().flatten()
     }
 
     /// Appends its events to `out`, one line each, in their usual spelling.
@@ -37,12 +44,13 @@ impl<'a> Row<'a> {
             let Some(text) = texts.next() else { break };
             let written = out.len();
             if rest.seq0 >= self.seq0 + skip {
-                // Writing to a string cannot fail.
-                let _ = write!(
-                    out,
-                    "{{\"type\":\"assistant/chunk\",\"seq\":{},\"time\":{}",
-                    rest.seq0, rest.time0_ms
-                );
+                out.push_str("{\"type\":\"assistant/chunk\",\"seq\":");
+                push_integer(out, rest.seq0);
+                out.push_str(",\"time\":");
+                if rest.time0_ms < 0 {
+                    out.push('-');
+                }
+                push_integer(out, rest.time0_ms.unsigned_abs());
                 out.push_str(&middle);
                 out.push_str(text.text());
                 out.push_str("}}}\n");
@@ -73,6 +81,7 @@ impl<'a> Row<'a> {
         );
         for (name, value) in [("id", self.shared.id), ("name", self.shared.name)] {
             if let Some(value) = value {
+                // Writing to a string cannot fail.
                 let _ = write!(middle, ",\"{name}\":{}", value.text());
             }
         }
@@ -81,8 +90,8 @@ impl<'a> Row<'a> {
     }
 }
 
-fn scan_canonical(line: &str, kind: RowKind) -> Result<Option<Row<'_>>, Stop> {
-    let mut scan = Scanner::new(line);
+fn scan_canonical(text: &str, length: usize, kind: RowKind) -> Result<Option<Row<'_>>, Stop> {
+    let mut scan = Scanner::new(text);
     scan.literal("{\"type\":\"")?;
     scan.literal(kind.tag())?;
     scan.literal("\",\"seq0\":")?;
@@ -115,16 +124,12 @@ fn scan_canonical(line: &str, kind: RowKind) -> Result<Option<Row<'_>>, Stop> {
     scan.literal(kind.texts_name())?;
     scan.literal("\":[")?;
     let texts_start = scan.at() - 1;
-    let mut count = 1;
-    scan.string_text()?;
-    while scan.take(b',') {
-        scan.string_text()?;
-        count += 1;
-    }
+    let count = scan.strings()?;
     scan.expect(b']')?;
     let texts = Value::checked(scan.between(texts_start, scan.at()));
     scan.literal("}}")?;
-    if !scan.is_end() || scan.lossy().is_some() || steps + 1 != count || !seqs_fit(seq0, count) {
+    if scan.at() != length || scan.lossy().is_some() || steps + 1 != count || !seqs_fit(seq0, count)
+    {
         return Ok(None);
     }
     let shared = Shared {
@@ -156,6 +161,13 @@ fn scan_steps<'a>(
     let mut steps = 0;
     if !scan.take(b']') {
         loop {
+            // Most steps are short and forward, the last one has no comma behind it. Forward steps stay between the
+            // times before and after all of them.
+            let (sum_ms, count) = scan.sum_of_short_integers();
+            if sum_ms > SAFE_INTEGER_MAX || !times.step(sum_ms.cast_signed()) {
+                return Ok(None);
+            }
+            steps += count;
             let fits = integer(scan.number_text()?).is_some_and(|step_ms| times.step(step_ms));
             if !fits {
                 return Ok(None);

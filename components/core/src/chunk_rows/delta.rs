@@ -37,6 +37,28 @@ impl<'a> Delta<'a> {
     }
 }
 
+/// Moves over the data of a streamed delta in its usual spelling and says whether it did.
+#[inline]
+pub(crate) fn skip_delta(scan: &mut Scanner<'_>) -> bool {
+    let mut ahead = scan.clone();
+    let is_delta = matches!(read_data(&mut ahead), Ok(Some(_))) && ahead.lossy().is_none();
+    if is_delta {
+        *scan = ahead;
+    }
+    is_delta
+}
+
+/// What the data of a delta says, as written.
+struct Data<'a> {
+    kind: RowKind,
+    turn: &'a str,
+    step: &'a str,
+    index: &'a str,
+    id: Option<&'a str>,
+    name: Option<&'a str>,
+    text: &'a str,
+}
+
 fn read(line: &str) -> Result<Option<Delta<'_>>, Stop> {
     let mut scan = Scanner::new(line);
     scan.literal("{\"type\":\"assistant/chunk\",\"seq\":")?;
@@ -46,7 +68,31 @@ fn read(line: &str) -> Result<Option<Delta<'_>>, Stop> {
     let (Some(seq), Some(time_ms)) = (seq, time_ms) else {
         return Ok(None);
     };
-    scan.literal(",\"data\":{\"turn\":")?;
+    scan.literal(",\"data\":")?;
+    let Some(data) = read_data(&mut scan)? else {
+        return Ok(None);
+    };
+    scan.expect(b'}')?;
+    if !scan.is_end() || scan.lossy().is_some() {
+        return Ok(None);
+    }
+    Ok(Some(Delta {
+        line,
+        kind: data.kind,
+        seq,
+        time_ms,
+        turn: data.turn,
+        step: data.step,
+        index: data.index,
+        id: data.id,
+        name: data.name,
+        text: data.text,
+    }))
+}
+
+#[inline(always)]
+fn read_data<'a>(scan: &mut Scanner<'a>) -> Result<Option<Data<'a>>, Stop> {
+    scan.literal("{\"turn\":")?;
     let turn = scan.number_text()?;
     scan.literal(",\"step\":")?;
     let step = scan.number_text()?;
@@ -68,15 +114,9 @@ fn read(line: &str) -> Result<Option<Delta<'_>>, Stop> {
     scan.literal(kind.delta_text_name())?;
     scan.literal("\":")?;
     let text = scan.string_text()?;
-    scan.literal("}}}")?;
-    if !scan.is_end() || scan.lossy().is_some() {
-        return Ok(None);
-    }
-    Ok(Some(Delta {
-        line,
+    scan.literal("}}")?;
+    Ok(Some(Data {
         kind,
-        seq,
-        time_ms,
         turn,
         step,
         index,

@@ -43,9 +43,8 @@ impl RowKind {
     }
 
     pub(super) fn of_tag(value: Value<'_>) -> Option<RowKind> {
-        RowKind::ALL
-            .into_iter()
-            .find(|kind| value.is_str(kind.tag()))
+        let tag = value.as_text()?.decode_lossy();
+        RowKind::ALL.into_iter().find(|kind| kind.tag() == tag)
     }
 
     pub(crate) fn texts_name(self) -> &'static str {

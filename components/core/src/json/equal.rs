@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::scan::{Nesting, Scanner, Stop};
+use super::scan::{Scanner, Stop};
 use super::text::Text;
+use super::walk::Nesting;
 
 /// A value in file order; a container's children follow it, up to `next`.
 struct Node<'a> {

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use super::word;
+
 /// The contents of a JSON string, still escaped. Lone surrogates are possible: they can be written as escapes.
 #[derive(Clone, Copy, Debug)]
 pub struct Text<'a> {
@@ -84,10 +86,10 @@ impl<'a> Text<'a> {
         Cow::Owned(key)
     }
 
-    // Names are short: a plain loop is over before a search has begun.
+    // Names are short: this is over before a search in large steps has begun.
     #[inline(always)]
     fn has_escape(self) -> bool {
-        self.raw.bytes().any(|byte| byte == b'\\')
+        word::contains(self.raw.as_bytes(), b'\\')
     }
 
     /// Unicode code points, surrogate pairs joined, lone surrogates as they are.
@@ -163,4 +165,29 @@ pub fn quote(text: &str) -> String {
     }
     out.push('"');
     out
+}
+
+/// Appends an integer as it is usually spelled.
+pub(crate) fn push_integer(out: &mut String, value: u64) {
+    let mut digits = [b'0'; 20];
+    let (mut rest, mut count) = (value, 0);
+    for digit in digits.iter_mut().rev() {
+        // Always one of ten.
+        *digit += (rest % 10) as u8;
+        rest /= 10;
+        count += 1;
+        if rest == 0 {
+            break;
+        }
+    }
+    let digits = digits
+        .len()
+        .checked_sub(count)
+        .and_then(|at| digits.get(at..));
+    // Digits are UTF-8.
+    out.push_str(
+        digits
+            .and_then(|digits| std::str::from_utf8(digits).ok())
+            .unwrap_or_default(),
+    );
 }

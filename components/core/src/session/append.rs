@@ -5,7 +5,7 @@ use crate::chunk_rows::is_row;
 use crate::event::{Envelope, Event, check_appended};
 use crate::fault::{Fault, Reason, quoted, shown};
 use crate::header::SAFE_INTEGER_MAX;
-use crate::json::{JsonFault, Value};
+use crate::json::{JsonFault, Value, push_integer};
 use crate::log::{Kind, check_room};
 use crate::surface::Change;
 
@@ -211,7 +211,10 @@ fn envelope(message: &str) -> Fault {
 fn write_event(out: &mut String, event_type: Value<'_>, event: &Event<'_>) {
     out.push_str(r#"{"type":"#);
     out.push_str(event_type.text());
-    out.push_str(&format!(r#","seq":{},"time":{}"#, event.seq, event.time_ms));
+    out.push_str(r#","seq":"#);
+    push_integer(out, event.seq);
+    out.push_str(r#","time":"#);
+    push_integer(out, event.time_ms);
     let parts = [
         (r#","data":"#, event.data),
         (r#","sourceEventSeqs":"#, event.source_event_seqs),

@@ -5,6 +5,14 @@ use crate::event::Event;
 use crate::fault::{Fault, Reason, quoted};
 use crate::json::Kind;
 
+/// Whether the sources are none, or are in order and earlier, as almost all are: then they hold every rule.
+pub(super) fn has_plain_sources(event: &Event<'_>) -> bool {
+    event.source_event_seqs.is_none_or(|sources| {
+        let last = sources.last_of_ascending_seqs();
+        last.is_some_and(|last| last < event.seq)
+    })
+}
+
 /// The sources in ascending order; none when the event names none.
 pub(super) fn check_sources(event: &Event<'_>) -> Result<Vec<u64>, Fault> {
     let Some(sources) = event.source_event_seqs else {
@@ -26,11 +34,9 @@ pub(super) fn check_sources(event: &Event<'_>) -> Result<Vec<u64>, Fault> {
             "must be an array when present",
         ));
     }
-    let mut seqs = Vec::new();
-    for source in sources.elements() {
-        let seq = source.as_seq();
-        seqs.push(seq.ok_or_else(|| fault(Reason::SourcesNotSeqs, "must hold nothing but seqs"))?);
-    }
+    let seqs = sources.as_seqs();
+    let mut seqs =
+        seqs.ok_or_else(|| fault(Reason::SourcesNotSeqs, "must hold nothing but seqs"))?;
     // Only here an empty list says something: the provider's stream is known to have been empty.
     if seqs.is_empty() && event.event_type != "assistant/message" {
         return Err(fault(Reason::SourcesEmpty, "must not be empty"));

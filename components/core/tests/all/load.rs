@@ -20,6 +20,25 @@ fn load(bytes: &[u8]) -> Result<Loaded, annals_core::fault::Fault> {
     loader.finish()
 }
 
+/// The same, all whole lines in one page.
+fn load_page(bytes: &[u8]) -> Result<Loaded, annals_core::fault::Fault> {
+    let end = bytes.iter().position(|byte| *byte == b'\n');
+    let header_bytes = end.map_or(bytes.len(), |end| end + 1);
+    let header = read_header(&bytes[..header_bytes])?;
+    let mut loader = Loader::new(header, header_bytes as u64);
+    let rest = &bytes[header_bytes..];
+    let whole = rest.iter().rposition(|byte| *byte == b'\n');
+    let (page, torn) = rest.split_at(whole.map_or(0, |end| end + 1));
+    match std::str::from_utf8(page) {
+        Ok(lines) => loader.lines(lines, None),
+        Err(_) => loader.raw(page, None),
+    }
+    if !torn.is_empty() {
+        loader.raw(torn, None);
+    }
+    loader.finish()
+}
+
 fn bytes_of(input: &Value) -> Vec<u8> {
     match input["utf8"].as_str() {
         Some(text) => text.as_bytes().to_vec(),
@@ -33,6 +52,12 @@ fn loads_as_the_vectors_do() {
         let (name, july_26) = (&case["name"], &case["expect"]["july_26"]);
         let bytes = bytes_of(&case["input"]);
         let accepted = &case["expect"]["accepted_as_seed"];
+        let facts = |loaded: Result<Loaded, annals_core::fault::Fault>| {
+            let loaded = loaded.map_err(|fault| (fault.reason, fault.facts))?;
+            let stored = loaded.session.stored_from(0).lines.into_owned();
+            Ok::<_, (_, _)>((loaded.cut, stored))
+        };
+        assert_eq!(facts(load(&bytes)), facts(load_page(&bytes)), "{name}");
         match load(&bytes) {
             Ok(Loaded { session, cut }) => {
                 if july_26["error"]["kind"] == "host_type_error" {

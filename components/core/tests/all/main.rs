@@ -18,6 +18,7 @@ mod properties;
 mod request_header;
 mod rows;
 mod salvage;
+mod scan;
 mod session;
 mod shown;
 mod surface;

@@ -36,7 +36,9 @@ fn a_quick_run_prints_every_row_and_judges_nothing() {
         }
     }
     check_row(&rows, "new", "append");
+    check_row(&rows, "new", "flush");
     for small in [
+        "sha256 ",
         "history after one append",
         "append of a message",
         "peak memory",

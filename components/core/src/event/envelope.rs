@@ -1,0 +1,191 @@
+//! The six members of an event, found in one pass over its line.
+
+use crate::chunk_rows::skip_delta;
+use crate::header::SAFE_INTEGER_MAX;
+use crate::json::{self, JsonFault, Scanner, Text, Value};
+
+/// The members of one event as written, before any rule is held against them. A present `null` is not an absent one.
+#[derive(Clone, Debug)]
+pub struct Envelope<'a> {
+    /// The whole event.
+    pub value: Value<'a>,
+    /// `type`
+    pub event_type: Option<Value<'a>>,
+    /// `seq`
+    pub seq: Option<Value<'a>>,
+    /// `time`
+    pub time: Option<Value<'a>>,
+    /// `data`
+    pub data: Option<Value<'a>>,
+    /// `surfaceOp`
+    pub surface_op: Option<Value<'a>>,
+    /// `sourceEventSeqs`
+    pub source_event_seqs: Option<Value<'a>>,
+    /// A member of another name.
+    pub other: Option<Text<'a>>,
+    /// A number that JSON cannot carry without loss.
+    pub lossy: Option<Box<JsonFault>>,
+    // Of a line in its usual spelling, these are known from reading it: `seq` and `time`, and the provenance in the data
+    // of a message, which stands behind everything that the model said.
+    stamps: Option<(u64, u64)>,
+    provenance: Option<Value<'a>>,
+}
+
+impl<'a> Envelope<'a> {
+    /// Reads one line in one pass. The fault is always one of syntax; numbers are in `lossy`.
+    #[inline]
+    pub fn read(line: &'a str) -> Result<Envelope<'a>, JsonFault> {
+        let mut envelope = Envelope::unread();
+        envelope.fill(line, line.len())?;
+        Ok(envelope)
+    }
+
+    /// Without a member, to be filled.
+    #[inline]
+    pub(crate) fn unread() -> Envelope<'a> {
+        Envelope::empty(Value::checked(""))
+    }
+
+    /// Like [`Envelope::read`], into an unread envelope and of a line that is the first `length` bytes of a text.
+    #[inline]
+    pub(crate) fn fill(&mut self, text: &'a str, length: usize) -> Result<(), JsonFault> {
+        let line = text.get(..length).unwrap_or_default();
+        self.value = Value::checked(line);
+        match self.read_usual(text, length) {
+            Some(()) => Ok(()),
+            None => self.read_any(line),
+        }
+    }
+
+    #[inline(never)]
+    fn read_any(&mut self, line: &'a str) -> Result<(), JsonFault> {
+        *self = Envelope::empty(Value::checked(line));
+        let (value, lossy) = json::read_members(line, |name, value| self.set(name, value))?;
+        self.value = value;
+        self.lossy = lossy.map(Box::new);
+        Ok(())
+    }
+
+    /// Reads a line whose members come in the usual order without whitespace; none when it is anything else, and then
+    /// some members may have been set.
+    fn read_usual(&mut self, text: &'a str, length: usize) -> Option<()> {
+        let mut scan = Scanner::new(text);
+        scan.literal("{\"type\":").ok()?;
+        let event_type = Value::checked(scan.string_text().ok()?);
+        self.event_type = Some(event_type);
+        // What is to be appended comes without both.
+        if scan.literal(",\"seq\":").is_ok() {
+            let (seq, seq_value) = read_stamp(&mut scan)?;
+            self.seq = Some(seq);
+            scan.literal(",\"time\":").ok()?;
+            let (time, time_ms) = read_stamp(&mut scan)?;
+            self.time = Some(time);
+            self.stamps = Some((seq_value, time_ms));
+        }
+        scan.literal(",\"data\":").ok()?;
+        let start = scan.at();
+        match event_type.text() {
+            "\"assistant/chunk\"" if skip_delta(&mut scan) => {}
+            "\"assistant/message\"" if scan.peek() == b'{' => {
+                let note = |name: Text<'a>, value| {
+                    if name.is("provenance") {
+                        self.provenance = Some(value);
+                    }
+                };
+                scan.object(note).ok()?;
+            }
+            _ => scan.value().ok()?,
+        }
+        self.data = Some(Value::checked(scan.between(start, scan.at())));
+        if !scan.take(b'}') {
+            if scan.literal(",\"sourceEventSeqs\":").is_ok() {
+                self.source_event_seqs = Some(Value::checked(scan.value_text().ok()?));
+            }
+            if scan.literal(",\"surfaceOp\":").is_ok() {
+                self.surface_op = Some(Value::checked(scan.value_text().ok()?));
+            }
+            scan.expect(b'}').ok()?;
+        }
+        (scan.at() == length && scan.lossy().is_none()).then_some(())
+    }
+
+    /// `seq` as a number; none when it is no seq.
+    #[inline]
+    pub fn seq_value(&self) -> Option<u64> {
+        match self.stamps {
+            Some((seq, _)) => Some(seq),
+            None => self.seq.and_then(Value::as_seq),
+        }
+    }
+
+    /// `time` in milliseconds; none when it is no time.
+    #[inline]
+    pub fn time_ms(&self) -> Option<u64> {
+        match self.stamps {
+            Some((_, time_ms)) => Some(time_ms),
+            None => self.time.and_then(Value::as_seq),
+        }
+    }
+
+    /// The provenance in the data of a message, where it is known from reading the line.
+    pub(super) fn provenance(&self) -> Option<Value<'a>> {
+        self.provenance
+    }
+
+    /// The members of a checked value.
+    pub fn of(value: Value<'a>) -> Envelope<'a> {
+        let mut envelope = Envelope::empty(value);
+        for (name, member) in value.members() {
+            envelope.set(name, member);
+        }
+        envelope
+    }
+
+    /// Whether `type` says `expected`.
+    pub fn is_type(&self, expected: &str) -> bool {
+        self.event_type.is_some_and(|value| value.is_str(expected))
+    }
+
+    fn empty(value: Value<'a>) -> Envelope<'a> {
+        Envelope {
+            value,
+            event_type: None,
+            seq: None,
+            time: None,
+            data: None,
+            surface_op: None,
+            source_event_seqs: None,
+            other: None,
+            lossy: None,
+            stamps: None,
+            provenance: None,
+        }
+    }
+
+    // Of a repeated member the last counts.
+    #[inline]
+    fn set(&mut self, name: Text<'a>, value: Value<'a>) {
+        let slot = match name.decode_lossy().as_ref() {
+            "type" => &mut self.event_type,
+            "seq" => &mut self.seq,
+            "time" => &mut self.time,
+            "data" => &mut self.data,
+            "surfaceOp" => &mut self.surface_op,
+            "sourceEventSeqs" => &mut self.source_event_seqs,
+            _ => {
+                self.other = Some(name);
+                return;
+            }
+        };
+        *slot = Some(value);
+    }
+}
+
+/// A seq or a time in its usual spelling.
+#[inline(always)]
+fn read_stamp<'a>(scan: &mut Scanner<'a>) -> Option<(Value<'a>, u64)> {
+    let start = scan.at();
+    let value = scan.plain_integer()?;
+    let text = scan.between(start, scan.at());
+    (value <= SAFE_INTEGER_MAX).then_some((Value::checked(text), value))
+}
