@@ -162,8 +162,9 @@ pub(crate) fn uses_files(component: &Component) -> bool {
 pub(crate) fn import_missing(name: &str, error: &wasmtime::Error) -> Error {
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     let cause = causes.join(": ").replace('\n', " ");
-    let message =
-        format!("{name} cannot be linked: {cause}; build it for interfaces that a backend is given");
+    let message = format!(
+        "{name} cannot be linked: {cause}; build it for interfaces that a backend is given"
+    );
     invalid("component-import-missing", message, name)
 }
 

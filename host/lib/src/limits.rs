@@ -178,11 +178,15 @@ mod tests {
         let mut meter = meter(100, 10);
         assert!(meter.memory_growing(0, 60, None).unwrap());
         assert!(meter.memory_growing(60, 100, None).unwrap());
-        meter.memory_grow_failed(wasmtime::Error::msg("full")).unwrap();
+        meter
+            .memory_grow_failed(wasmtime::Error::msg("full"))
+            .unwrap();
         assert!(meter.memory_growing(60, 100, None).unwrap());
         // A refusal had counted nothing.
         assert!(!meter.memory_growing(100, 200, None).unwrap());
-        meter.memory_grow_failed(wasmtime::Error::msg("full")).unwrap();
+        meter
+            .memory_grow_failed(wasmtime::Error::msg("full"))
+            .unwrap();
         assert!(!meter.memory_growing(100, 101, None).unwrap());
     }
 }

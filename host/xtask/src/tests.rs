@@ -34,6 +34,8 @@ enum Part {
     Crash,
     /// The linked components, through the Rust library
     Host,
+    /// Backends that mean harm, and the table of what they got
+    Hostile,
     /// The command, end to end
     Cli,
     /// The recorded cases in `ANNALS_VECTORS`
@@ -149,6 +151,7 @@ impl Part {
         match self {
             Self::Core | Self::Properties | Self::Large | Self::Components | Self::Crash => false,
             Self::Host
+            | Self::Hostile
             | Self::Cli
             | Self::Conformance
             | Self::Demo
@@ -173,6 +176,7 @@ impl Part {
             ),
             Self::Crash => crash(),
             Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
+            Self::Hostile => hostile(),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
             Self::Demo => demo::check(),
@@ -202,6 +206,14 @@ fn cargo_test(profile: Profile, packages: &[&str]) -> Result<Outcome> {
     for package in packages {
         command.args(["--package", package]);
     }
+    watch(&mut command, cargo_line)
+}
+
+/// Shown with its table.
+fn hostile() -> Result<Outcome> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["test", "--release", "--package", "annals-hostile"]);
+    command.args(["--", "--nocapture"]);
     watch(&mut command, cargo_line)
 }
 

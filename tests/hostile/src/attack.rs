@@ -20,7 +20,8 @@ pub fn on_append(attack: &str, kept: &Kept) -> Result<()> {
         "sleep" => thread::sleep(Duration::from_secs(1 << 30)),
         "pipe" => drop(fs::read(kept.path("pipe"))),
         "memory" => take_memory(),
-        "recursion" => drop(black_box(sink(0))),
+        "recursion" => _ = black_box(sink(0, black_box(u64::MAX))),
+        "recursion in memory" => _ = black_box(sink_with_room(0, black_box(u64::MAX))),
         "trap" => panic!("on purpose"),
         "exit" => std::process::exit(0),
         "handles" => take_handles(kept),
@@ -58,10 +59,23 @@ fn take_handles(kept: &Kept) {
     panic!("{} handles and no more", taken.len());
 }
 
-#[allow(unconditional_recursion)]
-fn sink(depth: u64) -> u64 {
+/// Deeper and deeper on the stack of the machine: nothing of it is in the component's memory.
+#[inline(never)]
+fn sink(depth: u64, bottom: u64) -> u64 {
+    if depth == bottom {
+        return 0;
+    }
+    sink(depth + 1, bottom).wrapping_mul(depth | 1) ^ depth
+}
+
+/// Deeper and deeper on the stack that the component has in its memory.
+#[inline(never)]
+fn sink_with_room(depth: u64, bottom: u64) -> u64 {
     let room = black_box([depth; 64]);
-    sink(depth + 1).wrapping_add(black_box(room)[3])
+    if depth == bottom {
+        return 0;
+    }
+    sink_with_room(depth + 1, bottom).wrapping_add(black_box(room)[3])
 }
 
 fn failure(message: String) -> Error {
@@ -98,15 +112,13 @@ pub fn page(attack: &str, id: &str, cursor: u64) -> Option<Page> {
             page.raw = (cursor > 0).then(|| b"x".to_vec());
             Some(page)
         }
-        "gigabyte of log" => {
+        "page too long" => {
             let lines = note(0).repeat(16 * MIB / 1000);
             Some(kept::page(header(), lines, None))
         }
         _ => None,
     }
 }
-
-
 
 /// The stored page, made wrong.
 pub fn spoiled(attack: &str, cursor: u64, mut page: Page) -> Page {

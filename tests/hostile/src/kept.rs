@@ -118,7 +118,10 @@ impl Kept {
     pub fn truncate(&self, id: &str, keep_events: u64) -> Result<()> {
         let whole = self.read(id)?;
         let keep = usize::try_from(keep_events).unwrap_or(usize::MAX);
-        let kept: String = whole.split_inclusive('\n').take(keep.saturating_add(1)).collect();
+        let kept: String = whole
+            .split_inclusive('\n')
+            .take(keep.saturating_add(1))
+            .collect();
         fs::write(self.log(id), kept).map_err(failed)
     }
 
@@ -164,7 +167,10 @@ pub fn entry_of(id: &str, header: Option<SessionHeader>) -> SessionEntry {
 /// How many events a log has; one without packed rows.
 fn count(whole: &str) -> u64 {
     let lines = whole.lines().skip(1);
-    lines.filter_map(|line| read_record(line).ok()).map(|record| record.count).sum()
+    lines
+        .filter_map(|line| read_record(line).ok())
+        .map(|record| record.count)
+        .sum()
 }
 
 fn failed(error: io::Error) -> Error {

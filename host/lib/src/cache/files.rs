@@ -27,7 +27,9 @@ pub(super) fn read(directory: &Path, name: &str) -> Option<Vec<u8>> {
         return None;
     }
     let mut bytes = Vec::new();
-    bytes.try_reserve_exact(usize::try_from(length).ok()?).ok()?;
+    bytes
+        .try_reserve_exact(usize::try_from(length).ok()?)
+        .ok()?;
     file.take(length).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }

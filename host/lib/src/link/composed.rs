@@ -35,7 +35,8 @@ pub(super) fn link(chosen: Chosen, observers: Observers) -> Result<Instance> {
         })?;
         Ok(Cow::Owned(bytes))
     };
-    let component = component::compile(&engine, precompiled, composed, &source.name, cache.as_ref())?;
+    let component =
+        component::compile(&engine, precompiled, composed, &source.name, cache.as_ref())?;
     let (grants, settings) = super::granted(&source, &component, grants, settings)?;
 
     let mut linker = linker(&engine).map_err(|error| trapped(&error))?;

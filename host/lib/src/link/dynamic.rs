@@ -165,6 +165,32 @@ impl Backend {
         self.configured = Some(settings);
     }
 
+    /// An error of what somebody else's backend keeps, with the name of its component, unless it is named already.
+    pub(super) fn named_in(&self, error: Error) -> Error {
+        let is_about_medium = match error.code {
+            ErrorCode::Corrupt
+            | ErrorCode::UnsupportedVersion
+            | ErrorCode::SeqConflict
+            | ErrorCode::ReadOnly
+            | ErrorCode::NoSpace
+            | ErrorCode::Unavailable => true,
+            ErrorCode::Other => error.reason != "listener-error",
+            ErrorCode::NotFound
+            | ErrorCode::AlreadyExists
+            | ErrorCode::Busy
+            | ErrorCode::Invalid
+            | ErrorCode::Limit
+            | ErrorCode::NotConfigured
+            | ErrorCode::Reentrant => false,
+        };
+        let is_foreign = self.runner.is_some();
+        if !is_foreign || !is_about_medium || error.has_fact("component") {
+            return error;
+        }
+        let message = format!("{} (from {})", error.message, self.name);
+        Error { message, ..error }.fact("component", self.name.as_str())
+    }
+
     /// The store begins something new, for which it may call often.
     pub(super) fn begin(&mut self) {
         self.since = Instant::now();
@@ -184,7 +210,10 @@ impl Backend {
 
     /// For the next call, out of what is left for all of them.
     fn deadline(&self) -> Result<Deadline> {
-        let left = self.limits.operation_max.saturating_sub(self.since.elapsed());
+        let left = self
+            .limits
+            .operation_max
+            .saturating_sub(self.since.elapsed());
         if left.is_zero() {
             return Err(self.took_too_long());
         }
@@ -245,7 +274,10 @@ impl Backend {
         match stop {
             Stop::Late => {
                 let ms = self.limits.call_max.as_millis();
-                let left = self.limits.operation_max.saturating_sub(self.since.elapsed());
+                let left = self
+                    .limits
+                    .operation_max
+                    .saturating_sub(self.since.elapsed());
                 if left.is_zero() {
                     return self.took_too_long();
                 }

@@ -35,7 +35,10 @@ impl Host for Attached {
         holder: String,
         evict: Option<Eviction>,
     ) -> Answer<String> {
-        persistence!(self.backend()?, call_acquire(id.as_ref(), &holder, evict.as_ref()))
+        persistence!(
+            self.backend()?,
+            call_acquire(id.as_ref(), &holder, evict.as_ref())
+        )
     }
 
     fn renew(&mut self, id: Option<String>, token: String) -> Answer<()> {

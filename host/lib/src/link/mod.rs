@@ -237,7 +237,13 @@ impl Linked {
         }
         let guest = self.exports.annals_session_store();
         let answer = call(guest, &mut self.store).map_err(|error| trapped(&error))?;
-        answer.map_err(|error| explained(error, self.bound.root.as_deref()))
+        answer.map_err(|error| {
+            let error = explained(error, self.bound.root.as_deref());
+            match &self.store.data().backend {
+                Attached::Forwarded(Some(backend)) => backend.named_in(error),
+                Attached::Forwarded(None) | Attached::Composed => error,
+            }
+        })
     }
 }
 

@@ -26,7 +26,11 @@ impl Tended {
 
     pub(crate) fn remove(&mut self, place: &str, token: Option<&str>) -> Result<()> {
         self.backend.begin();
-        let removed = upkeep!(self.backend, call_remove(place, token), std::convert::identity);
+        let removed = upkeep!(
+            self.backend,
+            call_remove(place, token),
+            std::convert::identity
+        );
         self.explained(removed).map(Option::unwrap_or_default)
     }
 

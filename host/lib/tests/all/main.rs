@@ -4,18 +4,22 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod agents;
+mod cache;
 mod components;
 mod entries;
 mod evictions;
 mod faulty;
+mod grants;
 mod handles;
 mod imports;
+mod inspecting;
 mod large;
 mod leases;
 mod links;
 mod log;
 mod observers;
 mod roots;
+mod runtimes;
 mod strict;
 mod swap;
 mod traps;
