@@ -15,6 +15,7 @@ pub mod prompt;
 pub mod record;
 pub mod request_header;
 pub mod salvage;
+pub mod sealed;
 pub mod session;
 pub mod surface;
 pub mod trace;

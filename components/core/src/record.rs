@@ -4,6 +4,7 @@
 use crate::chunk_rows::{self, Row};
 use crate::event::{Envelope, TURN_END};
 use crate::fault::{Fault, Reason};
+use crate::sealed;
 
 /// The longest stored line, in bytes, its newline included: an event or a packed row. A line is read, judged and handed
 /// over whole, so several copies of it stand in memory for a while.
@@ -18,7 +19,7 @@ pub struct Record {
     pub count: u64,
     /// Time of its last event in milliseconds; 0 when that is no time.
     pub last_time_ms: u64,
-    /// Whether it is a packed row.
+    /// Whether it is a packed row, sealed or not.
     pub is_row: bool,
     /// Whether it is a `turn/end`.
     pub ends_turn: bool,
@@ -53,7 +54,8 @@ pub fn read_line(line: &str) -> Result<Line<'_>, Fault> {
 
 /// Reads one line as a backend does: it must parse and have a place in the log; nothing else is judged.
 ///
-/// `log-corrupt-unparsable` as [`read_line`]; `log-corrupt-seq-gap`: an event without a seq.
+/// `log-corrupt-unparsable` as [`read_line`], and a sealed row without a count; `log-corrupt-seq-gap`: an event without a
+/// seq.
 pub fn read_record(line: &str) -> Result<Record, Fault> {
     match read_line(line)? {
         Line::Row(row) => Ok(Record {
@@ -67,11 +69,19 @@ pub fn read_record(line: &str) -> Result<Record, Fault> {
             let Some(first_seq) = envelope.seq_value() else {
                 return Err(Fault::new(Reason::LogCorruptSeqGap, "the line has no seq"));
             };
+            let is_row = envelope.is_type(sealed::SEALED_ROW);
+            let count = match is_row {
+                false => 1,
+                true => sealed::count_of_row(envelope.value, first_seq).ok_or_else(|| {
+                    let message = "the line is a sealed row without a count of events";
+                    Fault::new(Reason::LogCorruptUnparsable, message)
+                })?,
+            };
             Ok(Record {
                 first_seq,
-                count: 1,
+                count,
                 last_time_ms: envelope.time_ms().unwrap_or(0),
-                is_row: false,
+                is_row,
                 ends_turn: envelope.is_type(TURN_END),
             })
         }

@@ -4,6 +4,7 @@ use annals_core::fault::{Fault, Reason, quoted};
 use annals_core::header::{FORMAT_VERSION, Header};
 use annals_core::load::{self, Loaded, Loader};
 use annals_core::record::{Line, read_line, read_record};
+use annals_core::sealed;
 use annals_core::session::Session;
 use annals_sdk::types::{Error, ErrorCode, Page};
 use annals_sdk::{Persistence, Result};
@@ -72,7 +73,21 @@ fn read_header(id: &str, page: &Page) -> Result<Header> {
     header
         .check()
         .map_err(|fault| Error::from(fault.corrupt(1, 0)))?;
+    if sealed::is_sealed(&header) {
+        let code = ErrorCode::UnsupportedVersion;
+        return Err(sealed_log(code, id));
+    }
     Ok(header)
+}
+
+/// A header that says that what follows is sealed: only the middleware that sealed it can read it, and whatever anybody
+/// else would write there could not be opened.
+pub(crate) fn sealed_log(code: ErrorCode, id: &str) -> Error {
+    let message = format!(
+        "session {} is sealed; use it through the middleware that sealed it, as with --through encrypt",
+        quoted(id)
+    );
+    Error::new(code, "log-sealed", message).fact("id", id)
 }
 
 /// What the medium holds of a live session.

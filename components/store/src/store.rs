@@ -5,6 +5,7 @@ use std::rc::Rc;
 
 use annals_core::fault::quoted;
 use annals_core::header::Header;
+use annals_core::sealed;
 use annals_core::session::Session;
 use annals_sdk::types::{BackendInfo, Error, ErrorCode, Listing, Page, SessionSummary};
 use annals_sdk::{Persistence, Result};
@@ -13,6 +14,7 @@ use crate::StoreOptions;
 use crate::backend::{Backend, Medium, Settings};
 use crate::convert::{already_live, check_id, not_live};
 use crate::live::{Live, SessionKey, Slot};
+use crate::medium::sealed_log;
 use crate::observer::Observer;
 use crate::out_of_band::check_types;
 use crate::session::check_lengths;
@@ -83,6 +85,9 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
 
     /// A session that begins with `seed`.
     pub(crate) fn seeded(&self, header: Header, seed: &str) -> Result<Session> {
+        if sealed::is_sealed(&header) {
+            return Err(sealed_log(ErrorCode::Invalid, &header.id));
+        }
         if let Some(info) = self.backend.info() {
             check_lengths(seed, info.record_bytes_max, 0)?;
         }

@@ -19,6 +19,7 @@ mod request_header;
 mod rows;
 mod salvage;
 mod scan;
+mod sealed;
 mod session;
 mod shown;
 mod surface;
