@@ -17,16 +17,10 @@ use bindings::annals::session::persistence as below;
     clippy::unwrap_used
 )]
 mod bindings {
-    //! The half of the world `persistence-middleware` that the SDK does not have: the import.
+    //! Generated from the WIT. Only the import is used: the SDK exports.
     wit_bindgen::generate!({
         path: "../../wit",
-        inline: "
-            package annals:encrypt;
-            world below {
-                import annals:session/persistence@0.1.0;
-            }
-        ",
-        world: "annals:encrypt/below",
+        world: "persistence-middleware",
         with: { "annals:session/types@0.1.0": annals_sdk::types },
     });
 }
