@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 const BACKENDS: [&str; 2] = ["jsonl", "memory"];
+const MIDDLEWARE: [&str; 1] = ["encrypt"];
 
 fn main() {
     let bundle = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/annals/bundle");
@@ -19,7 +20,7 @@ fn main() {
     let out = env::var_os("OUT_DIR").map(PathBuf::from);
     if let Some(out) = out {
         let text = generate(&bundle).unwrap_or_else(|| {
-            "pub(super) static STORE: Option<BundledStore> = None;\npub(super) static BACKENDS: &[Bundled] = &[];\n"
+            "pub(super) static STORE: Option<BundledStore> = None;\npub(super) static BACKENDS: &[Bundled] = &[];\npub(super) static MIDDLEWARE: &[BundledMiddleware] = &[];\n"
                 .to_owned()
         });
         if let Err(error) = fs::write(out.join("bundle.rs"), text) {
@@ -54,6 +55,16 @@ fn generate(bundle: &Path) -> Option<String> {
             "Bundled {{ name: {name:?}, wasm: {wasm}, alone: {alone}, composed: {composed} }},"
         )
         .ok()?;
+    }
+    writeln!(text, "];").ok()?;
+    writeln!(
+        text,
+        "pub(super) static MIDDLEWARE: &[BundledMiddleware] = &["
+    )
+    .ok()?;
+    for name in MIDDLEWARE {
+        let wasm = file(&format!("{name}.wasm"))?;
+        writeln!(text, "BundledMiddleware {{ name: {name:?}, wasm: {wasm} }},").ok()?;
     }
     writeln!(text, "];").ok()?;
     Some(text)

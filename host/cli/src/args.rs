@@ -56,6 +56,11 @@ pub struct Settings {
     /// A setting of the backend; may be repeated
     #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
     pub list: Vec<(String, String)>,
+    /// Middleware between the store and the backend: `encrypt`, or the path of a component; may be repeated, the outermost
+    /// first. `encrypt` takes its key from the environment variable ANNALS_KEY, or the one that
+    /// `--set encrypt.key-env=NAME` names
+    #[arg(long = "through", value_name = "encrypt|PATH.wasm", value_parser = middleware)]
+    pub through: Vec<Middleware>,
 }
 
 // A command's own flags, and the settings given after it. Without a doc comment for the same reason.
@@ -72,6 +77,21 @@ pub enum Backend {
     Jsonl,
     Memory,
     File(PathBuf),
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Middleware {
+    Encrypt,
+    File(PathBuf),
+}
+
+impl From<&Middleware> for annals::Middleware {
+    fn from(middleware: &Middleware) -> Self {
+        match middleware {
+            Middleware::Encrypt => Self::Encrypt,
+            Middleware::File(path) => Self::File(path.clone()),
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -123,12 +143,22 @@ fn backend(text: &str) -> Result<Backend, String> {
     match text {
         "jsonl" => Ok(Backend::Jsonl),
         "memory" => Ok(Backend::Memory),
-        // A misspelled name is more likely than a component without its suffix in the current directory.
-        path if path.ends_with(".wasm") || path.contains(std::path::MAIN_SEPARATOR) => {
-            Ok(Backend::File(path.into()))
-        }
+        path if is_path(path) => Ok(Backend::File(path.into())),
         _ => Err("give jsonl, memory, or the path of a component that ends in .wasm".into()),
     }
+}
+
+fn middleware(text: &str) -> Result<Middleware, String> {
+    match text {
+        "encrypt" => Ok(Middleware::Encrypt),
+        path if is_path(path) => Ok(Middleware::File(path.into())),
+        _ => Err("give encrypt, or the path of a component that ends in .wasm".into()),
+    }
+}
+
+// A misspelled name is more likely than a component without its suffix in the current directory.
+fn is_path(text: &str) -> bool {
+    text.ends_with(".wasm") || text.contains(std::path::MAIN_SEPARATOR)
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {
@@ -163,6 +193,18 @@ mod tests {
         assert_eq!(cli.global.root, Some("s".into()));
         let both = [("a".into(), "1".into()), ("b".into(), "2".into())];
         assert_eq!(settings(&cli), both);
+    }
+
+    #[test]
+    fn layers_given_before_and_after_the_command_all_count() {
+        let line = "annals --through encrypt --root r list --through a/b";
+        let cli = Cli::try_parse_from(line.split(' ')).unwrap();
+        let Command::List(after) = &cli.command else {
+            panic!("not the command that was given");
+        };
+        let through = [cli.settings.through.as_slice(), &after.settings.through].concat();
+        assert_eq!(through, [Middleware::Encrypt, Middleware::File("a/b".into())]);
+        assert!(middleware("encript").is_err());
     }
 
     fn settings(cli: &Cli) -> Vec<(String, String)> {

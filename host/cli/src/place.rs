@@ -1,10 +1,12 @@
 //! Where sessions are kept: from flags to an open store.
 
+use std::collections::BTreeMap;
+use std::env::VarError;
 use std::path::{Path, PathBuf};
 
 use annals::{Annals, Builder, Upkeep};
 
-use crate::args::{Backend, Global};
+use crate::args::{Backend, Global, Middleware};
 use crate::commands::cache;
 use crate::failure::Failure;
 use crate::output::note;
@@ -15,7 +17,13 @@ pub struct Place<'a> {
     pub global: &'a Global,
     /// All settings, in the order given.
     pub settings: Vec<(String, String)>,
+    /// What goes between store and backend, the outermost first.
+    pub through: Vec<Middleware>,
 }
+
+/// The setting that names the variable with a key, and that variable unless one is named.
+const KEY_ENV_SETTING: &str = "encrypt.key-env";
+const KEY_ENV: &str = "ANNALS_KEY";
 
 impl Place<'_> {
     /// The sessions that are there. A root that does not exist is refused, not made.
@@ -42,28 +50,30 @@ impl Place<'_> {
     }
 
     fn builder(&self, create_root: bool) -> Result<Builder, Failure> {
-        let backend = self.backend();
-        let mut builder = Annals::builder().backend(backend.into());
-        if backend != &Backend::Memory {
-            builder = builder.root(self.root()?).create_root(create_root);
-        }
+        let mut builder = Annals::builder().place(self.backend_place(create_root)?);
         if let Some(link) = self.global.link {
             builder = builder.link(link.into());
-        }
-        for (key, value) in &self.settings {
-            builder = builder.setting(key, value);
-        }
-        if let Some(kept) = cache::kept() {
-            builder = builder.cache(kept);
         }
         Ok(builder.lease_wait_ms(self.global.wait))
     }
 
     /// What the backend knows of its medium besides sessions.
     pub fn upkeep(&self) -> Result<Upkeep, Failure> {
-        let mut place = annals::Place::new(self.backend().into());
-        if self.backend() != &Backend::Memory {
-            place = place.root(self.root()?).create_root(false);
+        Upkeep::new(self.backend_place(false)?).map_err(Failure::configuration)
+    }
+
+    /// The backend, what goes before it, and what both are granted.
+    fn backend_place(&self, create_root: bool) -> Result<annals::Place, Failure> {
+        let backend = self.backend();
+        let mut place = annals::Place::new(backend.into());
+        if backend != &Backend::Memory {
+            place = place.root(self.root()?).create_root(create_root);
+        }
+        for layer in &self.through {
+            place = place.through(layer.into());
+        }
+        for (name, value) in self.keys()? {
+            place = place.environment(name, value);
         }
         for (key, value) in &self.settings {
             place = place.setting(key, value);
@@ -71,7 +81,36 @@ impl Place<'_> {
         if let Some(kept) = cache::kept() {
             place = place.cache(kept);
         }
-        Upkeep::new(place).map_err(Failure::configuration)
+        Ok(place)
+    }
+
+    /// The variables that hold keys, as far as they are set: those that settings name, and the usual one where some layer
+    /// of `encrypt` is left without. No other variable is granted to anybody.
+    fn keys(&self) -> Result<BTreeMap<&str, String>, Failure> {
+        let mut keys = BTreeMap::new();
+        if self.through.is_empty() {
+            return Ok(keys);
+        }
+        let settings = self.settings.iter();
+        let named = settings.filter(|(name, _)| name == KEY_ENV_SETTING);
+        let mut names: Vec<&str> = named.map(|(_, value)| value.as_str()).collect();
+        let layers = self.through.iter();
+        let sealing = layers.filter(|layer| **layer == Middleware::Encrypt);
+        if sealing.count() > names.len() {
+            names.push(KEY_ENV);
+        }
+        // what is no name, the middleware refuses
+        let is_name = |name: &&str| !name.is_empty() && !name.contains(['=', '\0']);
+        for name in names.into_iter().filter(is_name) {
+            match std::env::var(name) {
+                Ok(value) => drop(keys.insert(name, value)),
+                Err(VarError::NotPresent) => {}
+                Err(VarError::NotUnicode(_)) => {
+                    return Err(Failure::usage(format!("the value of {name} is no key")));
+                }
+            }
+        }
+        Ok(keys)
     }
 
     /// The root and its mode, where others than its owner may look into it.

@@ -7,6 +7,7 @@ use crate::annals::Annals;
 use crate::cache::Cache;
 use crate::error::Result;
 use crate::link::Plan;
+use crate::middleware::Middleware;
 use crate::observer::{Observer, Observers};
 use crate::place::{Backend, Place};
 use crate::records::StoreOptions;
@@ -71,6 +72,20 @@ impl Builder {
     #[must_use]
     pub fn link(mut self, link: Link) -> Self {
         self.link = Some(link);
+        self
+    }
+
+    /// [`Place::through`].
+    #[must_use]
+    pub fn through(mut self, middleware: Middleware) -> Self {
+        self.place = self.place.through(middleware);
+        self
+    }
+
+    /// [`Place::environment`].
+    #[must_use]
+    pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        self.place = self.place.environment(name, value);
         self
     }
 

@@ -22,6 +22,12 @@ pub(crate) struct Bundled {
     pub(crate) composed: Precompiled,
 }
 
+/// Middleware that is part of this binary. What it becomes depends on what is below it, so it is compiled when it is used.
+pub(crate) struct BundledMiddleware {
+    name: &'static str,
+    wasm: &'static [u8],
+}
+
 /// The store that is part of this binary.
 pub(crate) struct BundledStore {
     pub(crate) wasm: &'static [u8],
@@ -31,16 +37,16 @@ pub(crate) struct BundledStore {
 
 #[allow(unsafe_code)]
 mod embedded {
-    //! Generated: `STORE` and `BACKENDS`; nothing when there were no artefacts.
+    //! Generated: `STORE`, `BACKENDS` and `MIDDLEWARE`; nothing when there were no artefacts.
 
-    use super::{Bundled, BundledStore};
+    use super::{Bundled, BundledMiddleware, BundledStore};
     #[allow(unused_imports, reason = "not without artefacts")]
     use crate::engine::Precompiled;
 
     include!(concat!(env!("OUT_DIR"), "/bundle.rs"));
 }
 
-use embedded::{BACKENDS, STORE};
+use embedded::{BACKENDS, MIDDLEWARE, STORE};
 
 pub(crate) fn store() -> Result<&'static BundledStore> {
     STORE.as_ref().ok_or_else(missing)
@@ -56,6 +62,17 @@ pub(crate) fn backend(name: &str) -> Result<&'static Bundled> {
         .ok_or_else(missing)
 }
 
+pub(crate) fn middleware(name: &str) -> Result<&'static [u8]> {
+    let mut bundled = MIDDLEWARE.iter();
+    let found = bundled.find(|bundled| bundled.name == name);
+    found.map(|bundled| bundled.wasm).ok_or_else(missing)
+}
+
+/// Whether these are the bytes of middleware that came with this crate.
+pub(crate) fn is_middleware(wasm: &[u8]) -> bool {
+    MIDDLEWARE.iter().any(|bundled| bundled.wasm == wasm)
+}
+
 fn missing() -> Error {
     let message = "built without bundled components: run cargo xtask build";
     Error::new(ErrorCode::Unavailable, "bundle-missing", message, &[])
@@ -63,7 +80,7 @@ fn missing() -> Error {
 
 /// Makes the bundle for this crate's build script out of the components in `directory`: composes `store.wasm` with
 /// `jsonl.wasm` and `memory.wasm` each into `annals-<backend>.wasm` beside them, and precompiles everything into
-/// `directory/bundle`. Writes only what changed. Answers the files written.
+/// `directory/bundle`, with `encrypt.wasm` as it is. Writes only what changed. Answers the files written.
 ///
 /// # Errors
 /// A component that is missing or does not fit, for people.
@@ -86,6 +103,8 @@ pub fn write(directory: &Path) -> std::result::Result<Vec<PathBuf>, String> {
         writer.write(&directory.join(format!("{name}.wasm")), &composed)?;
         writer.add(&name, &composed, Trust::Full)?;
     }
+    let encrypt = read(&directory.join("encrypt.wasm"))?;
+    writer.write(&writer.bundle.join("encrypt.wasm"), &encrypt)?;
     Ok(writer.written)
 }
 

@@ -29,6 +29,18 @@ pub(crate) struct Source {
     pub(crate) bytes: Cow<'static, [u8]>,
     /// When it is a bundled one.
     pub(crate) bundled: Option<&'static bundle::Bundled>,
+    /// When it is a backend with middleware over it.
+    pub(crate) stack: Option<Stack>,
+}
+
+/// What is known of the parts of a stack, which is one component and imports what all of them do.
+pub(crate) struct Stack {
+    /// Whether all of them came with this crate.
+    pub(crate) is_own: bool,
+    /// Whether the backend uses files.
+    pub(crate) uses_files: bool,
+    /// What those import that did not come with this crate.
+    pub(crate) foreign_imports: Vec<String>,
 }
 
 impl Source {
@@ -38,6 +50,7 @@ impl Source {
             name: format!("backend {name}"),
             bytes: Cow::Borrowed(bundled.wasm),
             bundled: Some(bundled),
+            stack: None,
         })
     }
 
@@ -85,7 +98,30 @@ impl Source {
             name: name.to_owned(),
             bytes: Cow::Owned(bytes),
             bundled,
+            stack: None,
         })
+    }
+
+    /// Whether it, or everything in it, came with this crate.
+    pub(crate) fn is_own(&self) -> bool {
+        self.bundled.is_some() || self.stack.as_ref().is_some_and(|stack| stack.is_own)
+    }
+
+    /// What it has to be granted something for, as its imports say.
+    pub(crate) fn imports_to_grant(&self, component: &Component) -> Vec<String> {
+        match &self.stack {
+            Some(stack) => stack.foreign_imports.clone(),
+            None if self.is_own() => Vec::new(),
+            None => imports(component),
+        }
+    }
+
+    /// Whether it uses files, which is what a root is granted for.
+    pub(crate) fn uses_files(&self, component: &Component) -> bool {
+        match &self.stack {
+            Some(stack) => stack.uses_files,
+            None => uses_files(&imports(component)),
+        }
     }
 
     /// The backend alone, ready to be instantiated in its own wasmtime store.
@@ -151,9 +187,8 @@ pub(crate) fn imports(component: &Component) -> Vec<String> {
     names.map(|(name, _)| name.to_owned()).collect()
 }
 
-/// Whether a component uses files, which is what a root is granted for.
-pub(crate) fn uses_files(component: &Component) -> bool {
-    let imports = imports(component);
+/// Whether these imports are those of a component that uses files.
+pub(crate) fn uses_files(imports: &[String]) -> bool {
     let mut names = imports.iter();
     names.any(|name| name.starts_with("wasi:filesystem/preopens"))
 }
@@ -208,6 +243,6 @@ mod tests {
         assert!(engine::load(&engine, &jsonl.alone).is_err());
         let bytes = || Ok(Cow::Borrowed(jsonl.wasm));
         let component = compile(&engine, Some(&jsonl.alone), bytes, "jsonl", None).unwrap();
-        assert!(uses_files(&component));
+        assert!(uses_files(&imports(&component)));
     }
 }

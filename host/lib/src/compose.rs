@@ -1,9 +1,13 @@
-//! Static link: store and backend become one component.
+//! Components that become one: store and backend where they are linked statically, middleware and what is below it.
+
+mod stack;
 
 use std::fmt;
 
 use wac_graph::types::Package;
 use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
+
+pub(crate) use stack::{Part, imports, stack};
 
 /// The interface that a backend exports and the store imports.
 pub(crate) const PERSISTENCE: &str = "annals:session/persistence@0.1.0";

@@ -11,6 +11,7 @@ use crate::error::Result;
 use crate::grants::{Access, Directory, Grants};
 use crate::limits::Limits;
 use crate::link::Chosen;
+use crate::middleware::{self, Middleware};
 use crate::needs::Need;
 
 /// Which component keeps the sessions.
@@ -53,6 +54,8 @@ pub enum Backend {
 #[derive(Clone, Debug)]
 pub struct Place {
     backend: Backend,
+    /// The outermost first.
+    layers: Vec<Middleware>,
     grants: Grants,
     settings: Vec<(String, String)>,
     limits: Limits,
@@ -65,6 +68,7 @@ impl Place {
     pub fn new(backend: Backend) -> Self {
         Self {
             backend,
+            layers: Vec::new(),
             grants: Grants {
                 create_root: true,
                 ..Grants::default()
@@ -85,6 +89,16 @@ impl Place {
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = backend;
+        self
+    }
+
+    /// Middleware between the store and the backend. May be called again: what was given first is outermost, next to the
+    /// store. Middleware takes its settings out of those of the place, and hands on the others. All of a place is one
+    /// component when it runs, held to one set of limits and grants; but once the bundled [`Middleware::Encrypt`] is in it,
+    /// no other part of it finds anything in its environment.
+    #[must_use]
+    pub fn through(mut self, middleware: Middleware) -> Self {
+        self.layers.push(middleware);
         self
     }
 
@@ -208,20 +222,24 @@ impl Place {
     /// What the backend is linked as when nothing else was asked for.
     pub(crate) fn usual_link(&self) -> Link {
         match self.backend {
-            Backend::Jsonl | Backend::Memory => Link::Static,
+            Backend::Jsonl | Backend::Memory if self.layers.iter().all(Middleware::is_own) => {
+                Link::Static
+            }
+            Backend::Jsonl | Backend::Memory => Link::Dynamic,
             Backend::File(_) | Backend::Bytes(_) | Backend::None => Link::Dynamic,
         }
     }
 
     /// The component, read, and what goes with it; none without a backend.
     pub(crate) fn choose(self) -> Result<Option<Chosen>> {
-        let source = match self.backend {
+        let backend = match self.backend {
             Backend::Jsonl => Source::bundled("jsonl")?,
             Backend::Memory => Source::bundled("memory")?,
             Backend::File(path) => Source::read(&path)?,
             Backend::Bytes(bytes) => Source::given("the given backend", bytes)?,
             Backend::None => return Ok(None),
         };
+        let source = middleware::over(self.layers, backend)?;
         self.grants.check()?;
         Ok(Some(Chosen {
             source,

@@ -13,7 +13,12 @@ const BARE: &str = "wasm32-unknown-unknown";
 const WASI: &str = "wasm32-wasip2";
 
 /// Components by name and target; the crate of each is `annals-<name>`.
-const COMPONENTS: [(&str, &str); 3] = [("store", BARE), ("memory", BARE), ("jsonl", WASI)];
+const COMPONENTS: [(&str, &str); 4] = [
+    ("store", BARE),
+    ("memory", BARE),
+    ("jsonl", WASI),
+    ("encrypt", WASI),
+];
 
 /// Builds everything and prints a table of sizes. Quick when nothing changed.
 ///

@@ -53,10 +53,13 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
 }
 
 fn run_after<C: Run>(cli: &Cli, after: &After<C>) -> Result<Exit, Failure> {
-    let settings = cli.settings.list.iter().chain(&after.settings.list);
+    let (before, after_it) = (&cli.settings, &after.settings);
+    let settings = before.list.iter().chain(&after_it.list);
+    let through = before.through.iter().chain(&after_it.through);
     let place = Place {
         global: &cli.global,
         settings: settings.cloned().collect(),
+        through: through.cloned().collect(),
     };
     after.command.run(&place)
 }

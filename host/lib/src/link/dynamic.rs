@@ -109,7 +109,7 @@ impl Backend {
         let engine = engine::new(Trust::Bounded).map_err(|error| trapped(&error))?;
         let component = source.compile(&engine, cache.as_ref())?;
         let (grants, settings) = granted(&source, &component, grants, settings)?;
-        let is_trusted = source.bundled.is_some();
+        let is_trusted = source.is_own();
         let runner = match is_trusted {
             true => None,
             false => Some(Arc::new(Runner::new()?)),

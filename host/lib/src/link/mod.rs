@@ -269,13 +269,11 @@ fn granted(
     grants: Grants,
     mut settings: Settings,
 ) -> Result<(Grants, Settings)> {
-    if source.bundled.is_none() {
-        let imports = component::imports(component);
-        // A store composed with it imports its observer.
-        let of_backend = imports.iter().filter(|name| *name != OBSERVER);
-        needs::check(&source.name, of_backend.map(String::as_str), &grants)?;
-    }
-    if !component::uses_files(component) {
+    let imports = source.imports_to_grant(component);
+    // A store composed with it imports its observer.
+    let of_backend = imports.iter().filter(|name| *name != OBSERVER);
+    needs::check(&source.name, of_backend.map(String::as_str), &grants)?;
+    if !source.uses_files(component) {
         return Ok((grants.without_files(), settings));
     }
     if grants.has_root() {
