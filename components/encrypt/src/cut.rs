@@ -13,14 +13,22 @@ use crate::records::{At, Opening};
 const WALK_BYTES: u32 = 1 << 20;
 
 impl<P: Persistence> Encrypt<P> {
-    pub(crate) fn load_cut_opened(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<Page> {
+    pub(crate) fn load_cut_opened(
+        &mut self,
+        id: &str,
+        cursor: u64,
+        bytes_max: u32,
+    ) -> Result<Page> {
         self.ready()?;
         let mut page = self.cut_lines(id, cursor, bytes_max)?;
         let mut bytes = bytes_of(&mut page);
         while let Some(more) = page.next.filter(|_| !bytes.ends_with(b"\n")) {
             let mut following = self.cut_lines(id, more, bytes_max)?;
             let here = page.at_byte.map(|at| at + bytes.len() as u64);
-            let is_other = following.at_byte.zip(here).is_some_and(|(at, here)| at != here);
+            let is_other = following
+                .at_byte
+                .zip(here)
+                .is_some_and(|(at, here)| at != here);
             if is_other || bytes.len() as u64 > RECORD_BYTES_MAX {
                 break;
             }
@@ -48,11 +56,16 @@ impl<P: Persistence> Encrypt<P> {
     fn cut_lines(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<Page> {
         let page = self.below.load_cut(id, cursor, bytes_max)?;
         let bytes = page.raw.as_deref().unwrap_or(page.lines.as_bytes());
-        let end = bytes.iter().rposition(|byte| *byte == b'\n').map(|at| at + 1);
+        let end = bytes
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map(|at| at + 1);
         let Some(end) = end.filter(|end| *end < bytes.len() && page.next.is_some()) else {
             return Ok(page);
         };
-        let shorter = self.below.load_cut(id, cursor, u32::try_from(end).unwrap_or(bytes_max))?;
+        let shorter = self
+            .below
+            .load_cut(id, cursor, u32::try_from(end).unwrap_or(bytes_max))?;
         let length = shorter.raw.as_ref().map(Vec::len);
         let is_exact = length == Some(end) && shorter.next.is_some();
         Ok(if is_exact { shorter } else { page })

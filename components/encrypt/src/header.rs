@@ -5,7 +5,7 @@ use annals_core::header::Header;
 use annals_core::json::{Value, quote};
 use annals_core::sealed::SEALED_MEMBER;
 use annals_sdk::Result;
-use annals_sdk::types::{Error, SessionHeader};
+use annals_sdk::types::{Error, ErrorCode, SessionHeader};
 
 use crate::cipher::Bound;
 use crate::{Ready, corrupt};
@@ -22,18 +22,13 @@ pub(crate) fn sealed(ready: &Ready, header: &SessionHeader) -> Result<SessionHea
             "session {} would be sealed more than {LAYERS_MAX} times; leave out some layers",
             quoted(&header.id)
         );
-        return Err(Error::new(
-            annals_sdk::types::ErrorCode::Limit,
-            "limit-reached",
-            message,
-        )
-        .fact("limit", "layers-max"));
+        let error = Error::new(ErrorCode::Limit, "limit-reached", message);
+        return Err(error.fact("limit", "layers-max"));
     }
     let line = Header::from(header.clone()).line();
     let data = ready.cipher.seal(Bound::Header { line: &line }, "")?;
     let mark = (quote(&name_of(layer)), quote(&data));
-    let members = members.into_iter().map(|(name, value)| (name, value));
-    let members: Vec<(String, String)> = members.chain([mark]).collect();
+    let members: Vec<(String, String)> = members.into_iter().chain([mark]).collect();
     Ok(SessionHeader {
         extra: text_of(&members),
         ..header.clone()
@@ -51,13 +46,7 @@ pub(crate) fn opened(ready: &Ready, header: SessionHeader) -> Result<SessionHead
             "session {} is not sealed; read it without encrypt, or import it through encrypt to seal it",
             quoted(&inner.id)
         );
-        return Err(corrupt(
-            "log-not-sealed",
-            message,
-            &inner.id,
-            Some(1),
-            None,
-        ));
+        return Err(corrupt("log-not-sealed", message, &inner.id, Some(1), None));
     };
     let line = Header::from(inner.clone()).line();
     match ready.cipher.open(Bound::Header { line: &line }, &data) {
@@ -68,14 +57,16 @@ pub(crate) fn opened(ready: &Ready, header: SessionHeader) -> Result<SessionHead
 
 /// The header without the mark of the innermost layer, and what that holds.
 pub(crate) fn unmarked(header: SessionHeader) -> (SessionHeader, Option<String>) {
-    let mut members = members_of(header.extra.as_deref());
+    let members = members_of(header.extra.as_deref());
     let Some(layer) = layers(&members).checked_sub(1) else {
         return (header, None);
     };
     let mark = quote(&name_of(layer));
-    let (marks, others): (Vec<_>, Vec<_>) = members.drain(..).partition(|(name, _)| *name == mark);
-    let data = marks.into_iter().next().map(|(_, value)| value);
-    let data = data.as_deref().map(|value| value.trim_matches('"').to_owned());
+    let (marks, others): (Vec<_>, Vec<_>) =
+        members.into_iter().partition(|(name, _)| *name == mark);
+    let data = marks
+        .first()
+        .map(|(_, value)| value.trim_matches('"').to_owned());
     let inner = SessionHeader {
         extra: text_of(&others),
         ..header
@@ -106,7 +97,8 @@ fn members_of(extra: Option<&str>) -> Vec<(String, String)> {
         return Vec::new();
     };
     let members = extra.members();
-    let texts = members.map(|(name, value)| (format!("\"{}\"", name.raw()), value.text().to_owned()));
+    let texts =
+        members.map(|(name, value)| (format!("\"{}\"", name.raw()), value.text().to_owned()));
     texts.collect()
 }
 

@@ -14,13 +14,15 @@ const FIRST_PROMPT: &str = "firstPrompt";
 
 /// The summary as it is stored; what is to be left alone or cleared stays so.
 pub(crate) fn sealed(ready: &Ready, id: &str, summary: &SessionSummary) -> Result<SessionSummary> {
-    let seal = |member, text: &Option<String>| -> Result<Option<String>> { match text.as_deref() {
-        None | Some("") => Ok(text.clone()),
-        Some(text) => {
-            let data = ready.cipher.seal(Bound::Summary { id, member }, text)?;
-            Ok(Some(format!("{BEGIN}{data}")))
+    let seal = |member, text: &Option<String>| -> Result<Option<String>> {
+        match text.as_deref() {
+            None | Some("") => Ok(text.clone()),
+            Some(text) => {
+                let data = ready.cipher.seal(Bound::Summary { id, member }, text)?;
+                Ok(Some(format!("{BEGIN}{data}")))
+            }
         }
-    } };
+    };
     Ok(SessionSummary {
         title: seal(TITLE, &summary.title)?,
         first_prompt: seal(FIRST_PROMPT, &summary.first_prompt)?,
@@ -51,7 +53,10 @@ pub(crate) fn open_entry(ready: &Ready, entry: &mut SessionEntry) {
         }
     }
     if !unopened.is_empty() {
-        note(entry, format!("its {} does not open", unopened.join(" and ")));
+        note(
+            entry,
+            format!("its {} cannot be opened", unopened.join(" and ")),
+        );
     }
 }
 

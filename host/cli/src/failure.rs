@@ -41,6 +41,13 @@ pub enum Failure {
     Said(Exit, String),
 }
 
+/// Why the middleware that seals does not hand on what is stored.
+const UNSEALING: [&str; 3] = [
+    "sealed-record-unopened",
+    "record-not-sealed",
+    "log-not-sealed",
+];
+
 impl Failure {
     pub fn refused(message: impl Into<String>) -> Self {
         Self::Said(Exit::Refused, message.into())
@@ -83,6 +90,8 @@ impl Failure {
         }
         match error.code {
             ErrorCode::NotFound => message.push_str("; annals list shows what is stored"),
+            // the key helps, if anything does
+            ErrorCode::Corrupt if UNSEALING.contains(&error.reason.as_str()) => {}
             ErrorCode::Corrupt => {
                 message.push_str(
                     "; annals verify says all that is wrong, annals salvage recovers the rest",

@@ -61,7 +61,10 @@ pub(crate) fn over(layers: Vec<Middleware>, backend: Source) -> Result<Source> {
     if layers.is_empty() {
         return Ok(backend);
     }
-    let layers: Vec<Layer> = layers.into_iter().map(Middleware::read).collect::<Result<_>>()?;
+    let layers: Vec<Layer> = layers
+        .into_iter()
+        .map(Middleware::read)
+        .collect::<Result<_>>()?;
     // What the bundled ones find there is a key.
     let holds_secret = layers.iter().any(|layer| layer.is_own);
     let imports = compose::imports(&backend.bytes).map_err(|misfit| misfit_of(&backend, misfit))?;
@@ -85,15 +88,23 @@ pub(crate) fn over(layers: Vec<Middleware>, backend: Source) -> Result<Source> {
             wasm,
             sees_environment: *sees_environment,
         };
-        let stacked = compose::stack(&part, &lower)
-            .map_err(|misfit| unfit(&layer.name, &format!("it does not fit over {name}: {misfit}")))?;
+        let stacked = compose::stack(&part, &lower).map_err(|misfit| {
+            unfit(
+                &layer.name,
+                &format!("it does not fit over {name}: {misfit}"),
+            )
+        })?;
         if !layer.is_own {
             stack.is_own = false;
             let others = imports.into_iter().filter(|import| import != PERSISTENCE);
             stack.foreign_imports.extend(others);
         }
         // Who is in a stack sees what it was let see when it was put there.
-        below = (format!("{name} through {}", layer.name), stacked.into(), true);
+        below = (
+            format!("{name} through {}", layer.name),
+            stacked.into(),
+            true,
+        );
     }
     let (name, bytes, _) = below;
     Ok(Source {
@@ -111,7 +122,10 @@ impl Layer {
             .map_err(|misfit| unfit(&self.name, &misfit.to_string()))?;
         match imports.iter().any(|import| import == PERSISTENCE) {
             true => Ok(imports),
-            false => Err(unfit(&self.name, &format!("it does not import {PERSISTENCE}"))),
+            false => Err(unfit(
+                &self.name,
+                &format!("it does not import {PERSISTENCE}"),
+            )),
         }
     }
 }

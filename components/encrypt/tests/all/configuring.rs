@@ -33,12 +33,19 @@ fn a_key_is_hex_or_base64() {
 
 #[test]
 fn without_a_whole_key_nothing_begins() {
-    let missing: [fn(&str) -> Option<String>; 3] =
-        [|_| None, |_| Some(String::new()), |_| Some(" \n".to_owned())];
+    let missing: [fn(&str) -> Option<String>; 3] = [
+        |_| None,
+        |_| Some(String::new()),
+        |_| Some(" \n".to_owned()),
+    ];
     for key in missing {
         let mut backend = with_key(key);
         let error = refused(backend.configure(&[]), ErrorCode::Invalid, "key-missing");
-        assert!(error.message.contains("\"ANNALS_KEY\""), "{}", error.message);
+        assert!(
+            error.message.contains("\"ANNALS_KEY\""),
+            "{}",
+            error.message
+        );
         assert!(error.message.contains("openssl rand -hex 32"));
         refused(backend.has("a"), ErrorCode::NotConfigured, "not-configured");
     }
@@ -55,7 +62,10 @@ fn without_a_whole_key_nothing_begins() {
         let value = key("").unwrap();
         let said = format!("{}{}", error.message, error.detail);
         assert!(said.contains("ANNALS_KEY"), "{said}");
-        assert!(!said.contains(&value) && !said.contains(&value[4..9]), "{said}");
+        assert!(
+            !said.contains(&value) && !said.contains(&value[4..9]),
+            "{said}"
+        );
     }
 }
 
@@ -64,7 +74,11 @@ fn a_setting_names_the_variable() {
     let mut backend = Encrypt::over(Memory::default(), surroundings());
     let named = |name: &str| vec![("encrypt.key-env".to_owned(), name.to_owned())];
     backend.configure(&named("OTHER_KEY")).unwrap();
-    let error = refused(backend.configure(&named("NO_KEY")), ErrorCode::Invalid, "key-missing");
+    let error = refused(
+        backend.configure(&named("NO_KEY")),
+        ErrorCode::Invalid,
+        "key-missing",
+    );
     assert!(error.message.contains("\"NO_KEY\""), "{}", error.message);
     for name in ["", "A=B"] {
         refused(
@@ -74,7 +88,11 @@ fn a_setting_names_the_variable() {
         );
     }
     let unknown = [("encrypt.key".to_owned(), KEY.to_owned())];
-    let error = refused(backend.configure(&unknown), ErrorCode::Invalid, "setting-unknown");
+    let error = refused(
+        backend.configure(&unknown),
+        ErrorCode::Invalid,
+        "setting-unknown",
+    );
     assert!(!format!("{error:?}").contains(KEY));
 }
 
@@ -113,7 +131,15 @@ fn without_randomness_nothing_is_stored() {
 #[test]
 fn nothing_works_before_it_is_configured() {
     let mut backend = Encrypt::over(Memory::default(), surroundings());
-    refused(backend.list(None, 1), ErrorCode::NotConfigured, "not-configured");
-    refused(backend.load("a", 0, 1), ErrorCode::NotConfigured, "not-configured");
+    refused(
+        backend.list(None, 1),
+        ErrorCode::NotConfigured,
+        "not-configured",
+    );
+    refused(
+        backend.load("a", 0, 1),
+        ErrorCode::NotConfigured,
+        "not-configured",
+    );
     assert!(!over_memory().has("a").unwrap());
 }

@@ -6,8 +6,8 @@ use annals_sdk::Persistence;
 use annals_sdk::types::ErrorCode;
 
 use crate::support::{
-    acquire, batch, event, files, header, lines_of, mixed, over_files, over_memory, refused, rewrite,
-    root_with, with_other_key,
+    acquire, batch, event, files, header, lines_of, mixed, over_files, over_memory, refused,
+    rewrite, root_with, with_other_key,
 };
 
 fn cut<P: Persistence>(backend: &mut P, bytes_max: u32) -> (Vec<u8>, Vec<Option<u64>>) {
@@ -61,10 +61,14 @@ fn cuts_are_placed_in_the_opened_log() {
     let mut backend = over_files(root.path());
     backend.truncate("a", &token, 7).unwrap();
     let header_bytes = annals_core::header::Header::from(header("a")).line().len() + 1;
-    let ends: Vec<usize> = mixed().lines.split_inclusive('\n').scan(header_bytes, |at, line| {
-        *at += line.len();
-        Some(*at)
-    }).collect();
+    let ends: Vec<usize> = mixed()
+        .lines
+        .split_inclusive('\n')
+        .scan(header_bytes, |at, line| {
+            *at += line.len();
+            Some(*at)
+        })
+        .collect();
     let (bytes, places) = cut(&mut backend, 1 << 20);
     assert_eq!(bytes.len(), 33 + 44);
     let whole = ends[4] as u64;
@@ -86,7 +90,9 @@ fn a_cut_record_that_does_not_open_is_not_handed_on() {
             "sealed-record-unopened",
         );
     }
-    let torn = files(root.path()).into_keys().find(|path| path.extension().is_some_and(|end| end == "torn"));
+    let torn = files(root.path())
+        .into_keys()
+        .find(|path| path.extension().is_some_and(|end| end == "torn"));
     let torn = torn.unwrap();
     let text = fs::read_to_string(&torn).unwrap();
     fs::write(&torn, text.replace("\"seq\":5", "\"seq\":4")).unwrap();

@@ -7,8 +7,8 @@ use annals_sdk::types::{ErrorCode, SessionSummary};
 use annals_store::{OpenMode, Store, StoreOptions};
 
 use crate::support::{
-    event, files, lines, log_of, mixed, over_files, pages, refused, rewrite, root_with, settings, stored,
-    with_other_key,
+    event, files, lines, log_of, mixed, over_files, pages, refused, rewrite, root_with, settings,
+    stored, with_other_key,
 };
 
 const UNOPENED: &str = "sealed-record-unopened";
@@ -21,7 +21,11 @@ fn facts(detail: &str) -> (Option<u64>, Option<u64>) {
 #[test]
 fn another_key_opens_nothing() {
     let (root, _) = root_with(&mixed());
-    let error = refused(lines(&mut with_other_key(root.path()), "a"), ErrorCode::Corrupt, UNOPENED);
+    let error = refused(
+        lines(&mut with_other_key(root.path()), "a"),
+        ErrorCode::Corrupt,
+        UNOPENED,
+    );
     assert!(error.message.contains("OTHER_KEY"), "{}", error.message);
     assert!(error.detail.contains("\"id\":\"a\""), "{}", error.detail);
 }
@@ -47,56 +51,123 @@ fn opening_for_writing_with_another_key_changes_no_byte() {
             let mut store = Store::new(with_other_key(root.path()), ());
             let other = [("encrypt.key-env", "OTHER_KEY")];
             let settings = settings(root.path(), &other);
-            store.configure("{}", StoreOptions::default(), Some(settings)).unwrap();
+            store
+                .configure("{}", StoreOptions::default(), Some(settings))
+                .unwrap();
             let error = refused(store.open("a", mode), ErrorCode::Corrupt, UNOPENED);
             assert_eq!(facts(&error.detail).0, Some(1), "{name}");
             assert_eq!(files(root.path()), before, "{name}");
         }
         let mut backend = with_other_key(root.path());
-        let title = SessionSummary { title: Some("t".to_owned()), first_prompt: None };
+        let title = SessionSummary {
+            title: Some("t".to_owned()),
+            first_prompt: None,
+        };
         refused(backend.update("a", &title), ErrorCode::Corrupt, UNOPENED);
-        refused(backend.acquire(Some("a"), "{}", None), ErrorCode::Corrupt, UNOPENED);
+        refused(
+            backend.acquire(Some("a"), "{}", None),
+            ErrorCode::Corrupt,
+            UNOPENED,
+        );
         refused(backend.truncate("a", "1", 0), ErrorCode::Corrupt, UNOPENED);
         assert_eq!(files(root.path()), before, "{name}");
     }
 }
 
-/// The log has its header, the seqs 0 and 1, a row from 2 on, 5 and 6: six lines, here counted from 0.
-#[test]
-fn a_whole_record_that_does_not_open_is_never_handed_on() {
-    type Spoil = fn(&mut Vec<String>);
-    let table: [(&str, Spoil, u64, Option<u64>); 18] = [
-        ("a letter of its data", |l| l[2] = flipped(&l[2], 60), 3, Some(1)),
-        ("a letter of the last", |l| l[5] = flipped(&l[5], 60), 6, Some(6)),
-        ("its seq", |l| replace(&mut l[2], "\"seq\":1", "\"seq\":9"), 3, Some(9)),
-        ("its time", |l| replace(&mut l[2], "\"time\":1001", "\"time\":1002"), 3, Some(1)),
-        ("its count", |l| replace(&mut l[3], "\"count\":3", "\"count\":4"), 4, Some(2)),
-        ("a row as an event", |l| {
+type Spoil = fn(&mut Vec<String>);
+
+/// What was done to a log of a header, the seqs 0 and 1, a row from 2 on, 5 and 6: six lines, here counted from 0; and the
+/// line and seq that the error names.
+const SPOILED: [(&str, Spoil, u64, Option<u64>); 18] = [
+    (
+        "a letter of its data",
+        |l| l[2] = flipped(&l[2], 60),
+        3,
+        Some(1),
+    ),
+    (
+        "a letter of the last",
+        |l| l[5] = flipped(&l[5], 60),
+        6,
+        Some(6),
+    ),
+    (
+        "its seq",
+        |l| replace(&mut l[2], "\"seq\":1", "\"seq\":9"),
+        3,
+        Some(9),
+    ),
+    (
+        "its time",
+        |l| replace(&mut l[2], "\"time\":1001", "\"time\":1002"),
+        3,
+        Some(1),
+    ),
+    (
+        "its count",
+        |l| replace(&mut l[3], "\"count\":3", "\"count\":4"),
+        4,
+        Some(2),
+    ),
+    (
+        "a row as an event",
+        |l| {
             replace(&mut l[3], "-row", "");
             replace(&mut l[3], "\"count\":3,", "");
-        }, 4, Some(2)),
-        ("its spelling", |l| replace(&mut l[2], ",\"time\"", ", \"time\""), 3, None),
-        ("no base64", |l| replace(&mut l[2], "\"}", "*\"}"), 3, None),
-        ("no data", |l| l[2] = sealed(1, ""), 3, Some(1)),
-        ("short data", |l| l[2] = sealed(1, "AAAA"), 3, Some(1)),
-        ("data of its own", |l| l[2] = sealed(1, &"A".repeat(80)), 3, Some(1)),
-        ("a broken quote", |l| replace(&mut l[2], "\"data\"", "\"data'"), 3, None),
-        ("swapped with the next", |l| l.swap(1, 2), 2, Some(1)),
-        ("the last two swapped", |l| l.swap(4, 5), 5, Some(6)),
-        ("gone", |l| drop(l.remove(2)), 3, Some(2)),
-        ("twice", |l| l.insert(2, l[1].clone()), 3, Some(0)),
-        ("the last twice", |l| l.push(l[5].clone()), 7, Some(6)),
-        ("data of another", |l| {
+        },
+        4,
+        Some(2),
+    ),
+    (
+        "its spelling",
+        |l| replace(&mut l[2], ",\"time\"", ", \"time\""),
+        3,
+        None,
+    ),
+    ("no base64", |l| replace(&mut l[2], "\"}", "*\"}"), 3, None),
+    ("no data", |l| l[2] = sealed(1, ""), 3, Some(1)),
+    ("short data", |l| l[2] = sealed(1, "AAAA"), 3, Some(1)),
+    (
+        "data of its own",
+        |l| l[2] = sealed(1, &"A".repeat(80)),
+        3,
+        Some(1),
+    ),
+    (
+        "a broken quote",
+        |l| replace(&mut l[2], "\"data\"", "\"data'"),
+        3,
+        None,
+    ),
+    ("swapped with the next", |l| l.swap(1, 2), 2, Some(1)),
+    ("the last two swapped", |l| l.swap(4, 5), 5, Some(6)),
+    ("gone", |l| drop(l.remove(2)), 3, Some(2)),
+    ("twice", |l| l.insert(2, l[1].clone()), 3, Some(0)),
+    ("the last twice", |l| l.push(l[5].clone()), 7, Some(6)),
+    (
+        "data of another",
+        |l| {
             let other = l[1].split("\"data\"").nth(1).unwrap().to_owned();
             let own = l[2].split("\"data\"").next().unwrap().to_owned();
             l[2] = format!("{own}\"data\"{other}");
-        }, 3, Some(1)),
-    ];
-    for (name, spoil, line, seq) in table {
+        },
+        3,
+        Some(1),
+    ),
+];
+
+#[test]
+fn a_whole_record_that_does_not_open_is_never_handed_on() {
+    for (name, spoil, line, seq) in SPOILED {
         let (root, log) = root_with(&mixed());
         rewrite(&log, spoil);
         let error = unopened(root.path(), "a", UNOPENED);
-        assert_eq!(facts(&error.detail), (Some(line), seq), "{name}: {}", error.message);
+        assert_eq!(
+            facts(&error.detail),
+            (Some(line), seq),
+            "{name}: {}",
+            error.message
+        );
     }
 }
 
@@ -120,7 +191,11 @@ fn unopened(root: &std::path::Path, id: &str, reason: &str) -> annals_sdk::types
     let before = files(root);
     let error = refused(lines(&mut over_files(root), id), ErrorCode::Corrupt, reason);
     for bytes_max in [1, 300] {
-        let again = refused(pages(&mut over_files(root), id, bytes_max), ErrorCode::Corrupt, reason);
+        let again = refused(
+            pages(&mut over_files(root), id, bytes_max),
+            ErrorCode::Corrupt,
+            reason,
+        );
         assert_eq!(again, error);
         // each page by a process of its own
         let mut next = Some(0);
@@ -136,12 +211,17 @@ fn unopened(root: &std::path::Path, id: &str, reason: &str) -> annals_sdk::types
     for mode in [OpenMode::Resume, OpenMode::Continue, OpenMode::Inspect] {
         let mut store = Store::new(over_files(root), ());
         let settings = settings(root, &[]);
-        store.configure("{}", StoreOptions::default(), Some(settings)).unwrap();
+        store
+            .configure("{}", StoreOptions::default(), Some(settings))
+            .unwrap();
         assert_eq!(store.open(id, mode).unwrap_err(), error);
     }
     let logs = |files: std::collections::BTreeMap<std::path::PathBuf, Vec<u8>>| {
         let log = |path: &std::path::PathBuf| !path.to_string_lossy().contains("_leases");
-        files.into_iter().filter(|(path, _)| log(path)).collect::<Vec<_>>()
+        files
+            .into_iter()
+            .filter(|(path, _)| log(path))
+            .collect::<Vec<_>>()
     };
     assert_eq!(logs(files(root)), logs(before));
     error
@@ -174,7 +254,9 @@ fn a_plain_record_in_a_sealed_log_is_refused() {
         assert_eq!(facts(&error.detail).0, Some(at as u64 + 1));
     }
     let (root, log) = root_with(&mixed());
-    rewrite(&log, |lines| replace(&mut lines[2], "annals/sealed", "annals/sealef"));
+    rewrite(&log, |lines| {
+        replace(&mut lines[2], "annals/sealed", "annals/sealef")
+    });
     unopened(root.path(), "a", "record-not-sealed");
 }
 
@@ -185,7 +267,11 @@ fn a_plain_log_is_not_read_through() {
     plain.configure(&settings(root.path(), &[])).unwrap();
     stored(&mut plain, "a", &mixed());
     let error = unopened(root.path(), "a", "log-not-sealed");
-    assert!(error.message.contains("import it through encrypt"), "{}", error.message);
+    assert!(
+        error.message.contains("import it through encrypt"),
+        "{}",
+        error.message
+    );
     refused(
         over_files(root.path()).acquire(Some("a"), "{}", None),
         ErrorCode::Corrupt,
@@ -221,9 +307,15 @@ fn what_is_no_header_is_handed_on() {
         plain.configure(&settings(root.path(), &[])).unwrap();
         let page = plain.load("a", 0, 1000).unwrap();
         let opened = over_files(root.path()).load("a", 0, 1000).unwrap();
-        assert_eq!((opened.header, opened.raw), (page.header, page.raw), "{line:?}");
+        assert_eq!(
+            (opened.header, opened.raw),
+            (page.header, page.raw),
+            "{line:?}"
+        );
         // what is behind it still opens
-        let rest = over_files(root.path()).load("a", page.next.unwrap(), 1 << 20).unwrap();
+        let rest = over_files(root.path())
+            .load("a", page.next.unwrap(), 1 << 20)
+            .unwrap();
         assert!(!rest.lines.contains("annals/sealed"));
     }
 }

@@ -25,7 +25,10 @@ fn two_layers_stack() {
     let root = tempfile::tempdir().unwrap();
     let mut backend = twice(root.path(), ["ANNALS_KEY", "OTHER_KEY"]);
     stored(&mut backend, "a", &mixed());
-    let title = SessionSummary { title: Some("t".to_owned()), first_prompt: None };
+    let title = SessionSummary {
+        title: Some("t".to_owned()),
+        first_prompt: None,
+    };
     backend.update("a", &title).unwrap();
     let token = acquire(&mut backend, "a");
     backend.truncate("a", &token, 6).unwrap();
@@ -39,7 +42,10 @@ fn two_layers_stack() {
         assert_eq!(read, kept);
     }
     let entry = again.list(None, 1).unwrap().sessions.remove(0);
-    assert_eq!((entry.summary, entry.status, entry.note), (title, SessionStatus::Ok, None));
+    assert_eq!(
+        (entry.summary, entry.status, entry.note),
+        (title, SessionStatus::Ok, None)
+    );
     assert_eq!(entry.header, Some(header("a")));
     let cut = again.load_cut("a", 0, 1 << 20).unwrap().raw.unwrap();
     assert_eq!(String::from_utf8(cut).unwrap(), crate::support::event(6));
@@ -48,10 +54,18 @@ fn two_layers_stack() {
 #[test]
 fn layers_in_another_order_or_number_open_nothing() {
     let root = tempfile::tempdir().unwrap();
-    stored(&mut twice(root.path(), ["ANNALS_KEY", "OTHER_KEY"]), "a", &mixed());
+    stored(
+        &mut twice(root.path(), ["ANNALS_KEY", "OTHER_KEY"]),
+        "a",
+        &mixed(),
+    );
     let swapped = lines(&mut twice(root.path(), ["OTHER_KEY", "ANNALS_KEY"]), "a");
     refused(swapped, ErrorCode::Corrupt, "sealed-record-unopened");
-    refused(lines(&mut over_files(root.path()), "a"), ErrorCode::Corrupt, "sealed-record-unopened");
+    refused(
+        lines(&mut over_files(root.path()), "a"),
+        ErrorCode::Corrupt,
+        "sealed-record-unopened",
+    );
     let root = tempfile::tempdir().unwrap();
     stored(&mut over_files(root.path()), "a", &mixed());
     let more = lines(&mut twice(root.path(), ["OTHER_KEY", "ANNALS_KEY"]), "a");

@@ -27,9 +27,17 @@ impl Small {
 impl Persistence for Small {
     fn configure(&mut self, settings: &[(String, String)]) -> Result<BackendInfo> {
         let info = self.memory.configure(settings)?;
-        Ok(BackendInfo { record_bytes_max: self.record_bytes_max, ..info })
+        Ok(BackendInfo {
+            record_bytes_max: self.record_bytes_max,
+            ..info
+        })
     }
-    fn acquire(&mut self, id: Option<&str>, holder: &str, evict: Option<&Eviction>) -> Result<String> {
+    fn acquire(
+        &mut self,
+        id: Option<&str>,
+        holder: &str,
+        evict: Option<&Eviction>,
+    ) -> Result<String> {
         self.memory.acquire(id, holder, evict)
     }
     fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
@@ -93,12 +101,19 @@ fn the_longest_record_is_what_fits_sealed() {
         let info = backend.configure(&[]).unwrap();
         let max = info.record_bytes_max;
         let token = acquire(&mut backend, "a");
-        backend.create(&header("a"), &token, &event_of(max, 0)).unwrap();
+        backend
+            .create(&header("a"), &token, &event_of(max, 0))
+            .unwrap();
         let last = 9_007_199_254_740_991;
         let lines = format!("{{\"type\":\"x\",\"seq\":{last},\"time\":{last},\"data\":\"\"}}\n");
         let pad = "x".repeat(max as usize - lines.len());
         let lines = lines.replace("\"\"", &format!("\"{pad}\""));
-        let at_the_end = Batch { first_seq: last, count: 1, last_time_ms: last, lines };
+        let at_the_end = Batch {
+            first_seq: last,
+            count: 1,
+            last_time_ms: last,
+            lines,
+        };
         // where the log really is, is the backend's to check
         let _ = backend.append("a", &token, &at_the_end);
         let error = refused(
@@ -106,7 +121,11 @@ fn the_longest_record_is_what_fits_sealed() {
             ErrorCode::Limit,
             "limit-reached",
         );
-        assert!(error.detail.contains(&format!("\"max\":{max}")), "{}", error.detail);
+        assert!(
+            error.detail.contains(&format!("\"max\":{max}")),
+            "{}",
+            error.detail
+        );
         assert!(backend.below().longest + 4 + 44 >= record_bytes_max);
     }
 }

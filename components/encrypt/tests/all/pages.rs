@@ -17,11 +17,17 @@ fn a_log_is_the_same_in_pages_of_any_length() {
         for page in &pages {
             let length = page.lines.len();
             let is_one = page.lines.lines().count() == 1;
-            assert!(is_one || length <= bytes_max as usize, "{length} of {bytes_max}");
+            assert!(
+                is_one || length <= bytes_max as usize,
+                "{length} of {bytes_max}"
+            );
             assert!(page.at_byte.is_none() && page.raw.is_none());
         }
     }
-    assert_eq!(pages(&mut over_files(root.path()), "a", 1).unwrap().len(), 5);
+    assert_eq!(
+        pages(&mut over_files(root.path()), "a", 1).unwrap().len(),
+        5
+    );
 }
 
 /// Nothing has to be remembered: a backend that was started again goes on anywhere.
@@ -36,12 +42,18 @@ fn every_page_can_be_read_by_itself() {
     for cursor in cursors.iter().rev() {
         for bytes_max in [1, 400, 1 << 20] {
             let page = backend.load("a", *cursor, bytes_max).unwrap();
-            let fresh = over_files(root.path()).load("a", *cursor, bytes_max).unwrap();
+            let fresh = over_files(root.path())
+                .load("a", *cursor, bytes_max)
+                .unwrap();
             assert_eq!(page, fresh);
         }
     }
     refused(backend.load("a", 7, 1), ErrorCode::Invalid, "cursor-stale");
-    refused(backend.load("b", 0, 1), ErrorCode::NotFound, "session-not-found");
+    refused(
+        backend.load("b", 0, 1),
+        ErrorCode::NotFound,
+        "session-not-found",
+    );
 }
 
 /// What was noted of a log that another process changed since is not held against it.
@@ -55,13 +67,21 @@ fn a_log_that_became_another_one_is_read_as_it_is() {
     other.delete("a", &token).unwrap();
     // as long as before, but its first line stands for other events
     let row = crate::support::row(0);
-    let again = Batch { first_seq: 0, count: 4, last_time_ms: 1003, lines: format!("{row}{}", crate::support::event(3)) };
+    let again = Batch {
+        first_seq: 0,
+        count: 4,
+        last_time_ms: 1003,
+        lines: format!("{row}{}", crate::support::event(3)),
+    };
     stored(&mut other, "a", &again);
     let whole = lines(&mut reader, "a").unwrap();
     assert_eq!(whole, again.lines);
     let _ = first;
     let next = reader.load("a", 0, 1).unwrap().next.unwrap();
-    assert_eq!(reader.load("a", next, 1).unwrap().lines, crate::support::event(3));
+    assert_eq!(
+        reader.load("a", next, 1).unwrap().lines,
+        crate::support::event(3)
+    );
 }
 
 #[test]

@@ -18,17 +18,33 @@ fn what_was_given_comes_back_byte_for_byte() {
     let token = acquire(&mut backend, "a");
     backend.create(&header("a"), &token, &mixed()).unwrap();
     backend.append("a", &token, &batch(7, 3)).unwrap();
-    backend.append("a", &token, &Batch { count: 0, lines: String::new(), ..batch(10, 0) }).unwrap();
+    backend
+        .append(
+            "a",
+            &token,
+            &Batch {
+                count: 0,
+                lines: String::new(),
+                ..batch(10, 0)
+            },
+        )
+        .unwrap();
     let page = backend.load("a", 0, u32::MAX).unwrap();
     assert_eq!(page.header, Some(header("a")));
-    assert_eq!(page.lines, format!("{}{}", mixed().lines, batch(7, 3).lines));
+    assert_eq!(
+        page.lines,
+        format!("{}{}", mixed().lines, batch(7, 3).lines)
+    );
     assert_eq!((page.raw, page.next, page.at_byte), (None, None, None));
 }
 
 #[test]
 fn a_header_comes_back_as_it_was_given() {
     let mut backend = over_memory();
-    for (number, extra) in [None, Some("{\"x\":{\"y\":[-0.5e3,\"\\ud83d\"]}}")].into_iter().enumerate() {
+    for (number, extra) in [None, Some("{\"x\":{\"y\":[-0.5e3,\"\\ud83d\"]}}")]
+        .into_iter()
+        .enumerate()
+    {
         let id = format!("s{number}");
         let given = SessionHeader {
             extra: extra.map(str::to_owned),
@@ -51,7 +67,9 @@ fn each_line_is_one_record_that_stands_for_the_same_events() {
     let (_root, log) = root_with(&mixed());
     let stored = lines_of(&log);
     assert_eq!(stored.len(), 1 + 5);
-    assert!(stored[0].starts_with(r#"{"type":"session","version":0,"id":"a","createdAt":42,"cwd":"/w","a":1.0,"#));
+    assert!(stored[0].starts_with(
+        r#"{"type":"session","version":0,"id":"a","createdAt":42,"cwd":"/w","a":1.0,"#
+    ));
     for (line, plain) in stored[1..].iter().zip(mixed().lines.lines()) {
         let sealed = read_record(line.trim_end()).unwrap();
         assert_eq!(sealed, read_record(plain).unwrap());
@@ -113,14 +131,25 @@ fn a_batch_that_is_none_is_refused() {
         (event(1), 1),
         ([event(0), event(2)].concat(), 2),
     ] {
-        let batch = Batch { lines, count, ..batch(0, 0) };
+        let batch = Batch {
+            lines,
+            count,
+            ..batch(0, 0)
+        };
         let created = backend.create(&header("a"), &token, &batch);
         refused(created, ErrorCode::Invalid, "batch-invalid");
     }
     let created = backend.create(&header("a"), &token, &batch(1, 1));
     refused(created, ErrorCode::SeqConflict, "append-seq-mismatch");
     let extra = Some("{".to_owned());
-    let created = backend.create(&SessionHeader { extra, ..header("a") }, &token, &batch(0, 1));
+    let created = backend.create(
+        &SessionHeader {
+            extra,
+            ..header("a")
+        },
+        &token,
+        &batch(0, 1),
+    );
     refused(created, ErrorCode::Invalid, "header-not-json");
     assert!(!backend.has("a").unwrap());
 }

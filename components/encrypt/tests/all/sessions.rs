@@ -32,7 +32,9 @@ fn store_at(root: &Path) -> Store<Encrypt<Jsonl>, ()> {
 
 fn configured<P: Persistence>(mut store: Store<P, ()>, root: &Path) -> Store<P, ()> {
     let settings = settings(root, &[]);
-    store.configure("{}", StoreOptions::default(), Some(settings)).unwrap();
+    store
+        .configure("{}", StoreOptions::default(), Some(settings))
+        .unwrap();
     store
 }
 
@@ -75,7 +77,9 @@ fn a_session_goes_on_in_another_process() {
     let mut store = store_at(root.path());
     let (key, repair) = store.open("a", OpenMode::Resume).unwrap();
     assert_eq!((repair.closers, repair.cut_bytes), (1, 0));
-    store.append(key, &OPEN.replace("\"turn\":2", "\"turn\":3"), 5).unwrap();
+    store
+        .append(key, &OPEN.replace("\"turn\":2", "\"turn\":3"), 5)
+        .unwrap();
     store.close(key).unwrap();
     let said = history(&mut store_at(root.path()), "a").unwrap();
     assert_eq!(said.matches("secret").count(), 3, "{said}");
@@ -163,12 +167,21 @@ fn a_fork_is_sealed_for_itself() {
     let mut store = store_at(root.path());
     let (parent, _) = store.open("a", OpenMode::Resume).unwrap();
     store.close(parent).unwrap();
-    let child = store.fork("a", None, Some("b".to_owned()), None, 9).unwrap();
+    let child = store
+        .fork("a", None, Some("b".to_owned()), None, 9)
+        .unwrap();
     store.close(child).unwrap();
     let mut store = store_at(root.path());
-    assert_eq!(history(&mut store, "b").unwrap(), history(&mut store, "a").unwrap());
+    assert_eq!(
+        history(&mut store, "b").unwrap(),
+        history(&mut store, "a").unwrap()
+    );
     let (parent, child) = (log_of(root.path(), "a"), log_of(root.path(), "b"));
-    assert!(lines_of(&parent).iter().all(|line| !lines_of(&child).contains(line)));
+    assert!(
+        lines_of(&parent)
+            .iter()
+            .all(|line| !lines_of(&child).contains(line))
+    );
 }
 
 /// Without the middleware a sealed log is left alone, and a header cannot be made to look like one.
@@ -178,14 +191,31 @@ fn a_store_without_the_middleware_leaves_a_sealed_log_alone() {
     let mut store = configured(Store::new(Jsonl::default(), ()), root.path());
     let log = fs::read(log_of(root.path(), "a")).unwrap();
     for mode in [OpenMode::Resume, OpenMode::Continue, OpenMode::Inspect] {
-        let error = refused(store.open("a", mode), ErrorCode::UnsupportedVersion, "log-sealed");
+        let error = refused(
+            store.open("a", mode),
+            ErrorCode::UnsupportedVersion,
+            "log-sealed",
+        );
         assert!(error.message.contains("encrypt"), "{}", error.message);
     }
     assert_eq!(fs::read(log_of(root.path(), "a")).unwrap(), log);
     let listed = store.list(None, 10).unwrap().sessions;
-    assert!(listed[0].summary.first_prompt.as_deref().unwrap().starts_with("annals/sealed:"));
+    assert!(
+        listed[0]
+            .summary
+            .first_prompt
+            .as_deref()
+            .unwrap()
+            .starts_with("annals/sealed:")
+    );
     let extra = Some("{\"annals/sealed\":\"x\"}".to_owned());
-    let created = store.create(CreateOptions { extra, ..options("b") }, 1);
+    let created = store.create(
+        CreateOptions {
+            extra,
+            ..options("b")
+        },
+        1,
+    );
     refused(created, ErrorCode::Invalid, "log-sealed");
 }
 
@@ -195,9 +225,17 @@ fn events_that_are_stored_already_are_not_stored_twice() {
     let root = recorded();
     let mut store = store_at(root.path());
     let (key, _) = store.open("a", OpenMode::Resume).unwrap();
-    store.append(key, &OPEN.replace("\"turn\":2", "\"turn\":3"), 5).unwrap();
+    store
+        .append(key, &OPEN.replace("\"turn\":2", "\"turn\":3"), 5)
+        .unwrap();
     // the medium gets them behind the store's back, the last one torn
-    let plain: Vec<String> = store.events(key, 6, u32::MAX).unwrap().lines.lines().map(|line| format!("{line}\n")).collect();
+    let plain: Vec<String> = store
+        .events(key, 6, u32::MAX)
+        .unwrap()
+        .lines
+        .lines()
+        .map(|line| format!("{line}\n"))
+        .collect();
     let mut other = over_files(root.path());
     let token = lease_of(root.path());
     for (at, line) in plain.iter().enumerate() {

@@ -45,7 +45,10 @@ fn with_another_key_sessions_are_listed_as_damaged() {
     };
     assert_eq!((one.id.as_str(), one.status), ("a", SessionStatus::Damaged));
     let note = one.note.as_deref().unwrap();
-    assert!(note.contains("another key") && note.contains("title and firstPrompt"), "{note}");
+    assert!(
+        note.contains("another key") && note.contains("title and firstPrompt"),
+        "{note}"
+    );
     assert_eq!(one.summary, summary(None, None));
     assert_eq!(one.header.as_ref().unwrap().cwd.as_deref(), Some("/w"));
     assert_eq!((other.id.as_str(), other.status), ("b", SessionStatus::Ok));
@@ -56,22 +59,35 @@ fn with_another_key_sessions_are_listed_as_damaged() {
 fn summaries_that_were_moved_or_written_without_a_key_are_not_shown() {
     let (root, log) = root_with(&batch(0, 1));
     stored(&mut over_files(root.path()), "b", &batch(0, 1));
-    over_files(root.path()).update("b", &summary(Some("t"), Some("p"))).unwrap();
+    over_files(root.path())
+        .update("b", &summary(Some("t"), Some("p")))
+        .unwrap();
     let of = |id: &str| log_of(root.path(), id).with_extension("summary");
     let text = std::fs::read_to_string(of("b")).unwrap();
     std::fs::write(log.with_extension("summary"), &text).unwrap();
-    let swapped = text.replace("title", "x").replace("firstPrompt", "title").replace("\"x\"", "\"firstPrompt\"");
+    let swapped = text
+        .replace("title", "x")
+        .replace("firstPrompt", "title")
+        .replace("\"x\"", "\"firstPrompt\"");
     std::fs::write(of("b"), swapped).unwrap();
     let mut plain = Jsonl::default();
     plain.configure(&settings(root.path(), &[])).unwrap();
     let look = || over_files(root.path()).list(None, 10).unwrap().sessions;
     for entry in look() {
         assert_eq!(entry.status, SessionStatus::Damaged);
-        assert_eq!(entry.note.as_deref(), Some("its title and firstPrompt does not open"));
+        assert_eq!(
+            entry.note.as_deref(),
+            Some("its title and firstPrompt cannot be opened")
+        );
         assert_eq!(entry.summary, summary(None, None));
     }
-    plain.update("a", &summary(Some("plain"), Some(""))).unwrap();
-    assert_eq!(look()[0].note.as_deref(), Some("its title does not open"));
+    plain
+        .update("a", &summary(Some("plain"), Some("")))
+        .unwrap();
+    assert_eq!(
+        look()[0].note.as_deref(),
+        Some("its title cannot be opened")
+    );
     assert_eq!(look()[0].summary, summary(None, None));
 }
 
@@ -85,11 +101,22 @@ fn a_session_that_cannot_be_read_fails_no_listing() {
     plain.configure(&settings(root.path(), &[])).unwrap();
     stored(&mut plain, "c", &batch(0, 1));
     let listed = over_files(root.path()).list(None, 10).unwrap().sessions;
-    let notes: Vec<_> = listed.iter().map(|entry| (entry.status, entry.note.as_deref().unwrap())).collect();
+    let notes: Vec<_> = listed
+        .iter()
+        .map(|entry| (entry.status, entry.note.as_deref().unwrap()))
+        .collect();
     assert_eq!(notes.len(), 3);
-    assert!(notes.iter().all(|(status, _)| *status == SessionStatus::Damaged));
+    assert!(
+        notes
+            .iter()
+            .all(|(status, _)| *status == SessionStatus::Damaged)
+    );
     let expected = ["last line", "not sealed"];
-    for (entry, due) in listed.iter().filter(|entry| entry.header.is_some()).zip(expected) {
+    for (entry, due) in listed
+        .iter()
+        .filter(|entry| entry.header.is_some())
+        .zip(expected)
+    {
         assert!(entry.note.as_deref().unwrap().contains(due), "{entry:?}");
     }
 }

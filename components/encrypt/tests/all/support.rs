@@ -130,7 +130,12 @@ pub fn lines<P: Persistence>(backend: &mut P, id: &str) -> Result<String> {
 
 pub fn refused<T: std::fmt::Debug>(result: Result<T>, code: ErrorCode, reason: &str) -> Error {
     let error = result.unwrap_err();
-    assert_eq!((error.code, error.reason.as_str()), (code, reason), "{}", error.message);
+    assert_eq!(
+        (error.code, error.reason.as_str()),
+        (code, reason),
+        "{}",
+        error.message
+    );
     error
 }
 
@@ -145,7 +150,9 @@ pub fn root_with(first: &Batch) -> (TempDir, PathBuf) {
 pub fn log_of(root: &Path, id: &str) -> PathBuf {
     let name = format!("{id}.jsonl");
     let mut files = files(root).into_keys();
-    files.find(|path| path.file_name().unwrap() == name.as_str()).unwrap()
+    files
+        .find(|path| path.file_name().unwrap() == name.as_str())
+        .unwrap()
 }
 
 /// Everything below a root.

@@ -20,6 +20,7 @@ mod reading;
 mod readme;
 mod reports;
 mod salvage;
+mod sealed;
 mod strict;
 mod support;
 mod text;

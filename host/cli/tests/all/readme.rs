@@ -47,3 +47,9 @@ fn so_do_those_about_damage() {
     assert!(out.contains("\ndemo-saved\n"), "{out}");
     assert!(out.ends_with("nothing is wrong with 3 sessions\n"), "{out}");
 }
+
+#[test]
+fn so_do_those_about_sealed_sessions() {
+    let out = run(script("Sealed sessions"));
+    assert!(out.contains("dear diary"), "{out}");
+}

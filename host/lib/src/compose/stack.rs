@@ -29,7 +29,10 @@ pub(crate) fn stack(middleware: &Part<'_>, below: &Part<'_>) -> Result<Vec<u8>, 
     let upper = register(&mut graph, "annals:middleware", middleware.wasm)?;
     let lower = register(&mut graph, "annals:below", below.wasm)?;
     let empty = register(&mut graph, "annals:empty-environment", EMPTY_ENVIRONMENT)?;
-    let has_upkeep = names(&graph, lower).exports.iter().any(|name| name == UPKEEP);
+    let has_upkeep = names(&graph, lower)
+        .exports
+        .iter()
+        .any(|name| name == UPKEEP);
 
     let mut connect = || -> Result<(), Fault> {
         let nothing = graph.instantiate(empty);

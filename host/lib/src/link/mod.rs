@@ -25,7 +25,7 @@ use crate::bindings::store::annals::session::{observer, types};
 use crate::bindings::store::exports::annals::session::store::Guest;
 use crate::builder::Link;
 use crate::cache::Cache;
-use crate::component::{self, Source};
+use crate::component::Source;
 use crate::error::{Error, Result};
 use crate::grants::{GUEST_ROOT, Grants};
 use crate::holder;

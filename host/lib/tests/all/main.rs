@@ -17,6 +17,7 @@ mod large;
 mod leases;
 mod links;
 mod log;
+mod middleware;
 mod observers;
 mod roots;
 mod runtimes;

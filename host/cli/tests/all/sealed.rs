@@ -1,0 +1,163 @@
+//! Sessions that are sealed on their way to files.
+
+use crate::support::{OPEN_TURN, Place, Ran, TURN, without_leases};
+
+const KEY: &str = "ANNALS_KEY=000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+const OTHER: &str = "ANNALS_KEY=AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHiA=";
+
+fn sealed() -> Place {
+    Place::linked(&["--through".to_owned(), "encrypt".to_owned()])
+}
+
+fn with(place: &Place, key: &str, args: &[&str], stdin: &str) -> Ran {
+    let starter: Vec<&str> = ["env", "-u", "OTHER_KEY", key].into();
+    place.under(&starter, args, stdin.as_bytes())
+}
+
+fn ok(place: &Place, args: &[&str]) -> String {
+    with(place, KEY, args, "").ok(args)
+}
+
+#[test]
+fn every_command_works_through_encrypt() {
+    let place = sealed();
+    ok(&place, &["create", "--id", "a", "--cwd", "/w"]);
+    with(&place, KEY, &["append", "a"], TURN).ok(&["append"]);
+    with(
+        &place,
+        KEY,
+        &["append", "a", "--link", "dynamic"],
+        OPEN_TURN,
+    )
+    .ok(&["append"]);
+    ok(&place, &["update", "a", "--title", "a title"]);
+    let listed = ok(&place, &["list"]);
+    assert!(listed.contains("a title"), "{listed}");
+    ok(&place, &["doctor", "--fix"]);
+    ok(&place, &["resume", "a"]);
+    ok(&place, &["fork", "a", "--id", "b"]);
+    ok(&place, &["salvage", "a", "--fork", "c"]);
+    ok(&place, &["verify", "--strict"]);
+    assert_eq!(
+        ok(&place, &["messages", "a"]),
+        ok(&place, &["messages", "b"])
+    );
+    let shown = ok(&place, &["show", "a", "--format", "jsonl"]);
+    assert_eq!(shown, ok(&place, &["show", "c", "--format", "jsonl"]));
+    let file = place.file("plain.jsonl", {
+        let plain = Place::new();
+        plain.ok(&["create", "--id", "d"]);
+        plain.append("d", TURN);
+        std::fs::read(plain.log()).unwrap()
+    });
+    ok(&place, &["import", &file]);
+    assert!(ok(&place, &["show", "d"]).contains("turn/end"));
+    ok(&place, &["delete", "d"]);
+    for (path, bytes) in place.everything() {
+        let text = String::from_utf8_lossy(&bytes);
+        let is_sealed = !text.contains("turn/end") && !text.contains("a title");
+        assert!(is_sealed || path == "plain.jsonl", "{path}");
+    }
+}
+
+#[test]
+fn a_torn_end_is_repaired_and_salvaged_in_its_place() {
+    let place = sealed();
+    ok(&place, &["create", "--id", "a"]);
+    with(&place, KEY, &["append", "a"], TURN).ok(&["append"]);
+    with(&place, KEY, &["append", "a"], OPEN_TURN).ok(&["append"]);
+    let whole = ok(&place, &["show", "a", "--format", "jsonl"]);
+    let log = place.log();
+    let bytes = std::fs::read(&log).unwrap();
+    let length = bytes.len() - 7;
+    std::fs::write(&log, &bytes[..length]).unwrap();
+    let ran = with(&place, KEY, &["verify"], "");
+    assert_eq!(ran.code, 3, "{}", ran.out);
+    let ran = with(&place, KEY, &["resume", "a"], "");
+    assert!(ran.err.contains("cut a bad end"), "{}", ran.err);
+    let shown = ok(&place, &["show", "a", "--format", "jsonl"]);
+    let kept = whole.lines().count() - 1;
+    assert!(shown.lines().take(kept).eq(whole.lines().take(kept)));
+}
+
+#[test]
+fn a_key_that_is_not_the_one_changes_nothing() {
+    let place = sealed();
+    ok(&place, &["create", "--id", "a"]);
+    with(&place, KEY, &["append", "a"], OPEN_TURN).ok(&["append"]);
+    let before = place.everything();
+    for args in [
+        &["resume", "a"][..],
+        &["append", "a"],
+        &["messages", "a"],
+        &["update", "a", "--title", "t"],
+        &["delete", "a"],
+        &["fork", "a", "--id", "b"],
+    ] {
+        let ran = with(&place, OTHER, args, TURN);
+        ran.fails(3, &["\"a\"", "another key", "ANNALS_KEY"]);
+        assert!(!ran.err.contains("salvage"), "{}", ran.err);
+        assert_eq!(place.everything(), before);
+    }
+    let ran = with(&place, OTHER, &["list"], "");
+    assert!(
+        ran.out
+            .contains("damaged: the session was sealed with another key"),
+        "{}",
+        ran.out
+    );
+    for (key, words) in [
+        ("ANNALS_KEY=", "is not set"),
+        ("ANNALS_KEY=swordfish", "no key of 32 bytes"),
+        ("X=y", "ANNALS_KEY"),
+    ] {
+        let ran = place.under(&["env", "-u", "ANNALS_KEY", key], &["list"], b"");
+        ran.fails(2, &[words, "openssl rand"]);
+        assert!(!ran.err.contains("swordfish"));
+    }
+    assert_eq!(place.everything(), before);
+}
+
+#[test]
+fn without_the_middleware_sealed_sessions_are_left_alone() {
+    let place = sealed();
+    ok(&place, &["create", "--id", "a"]);
+    with(&place, KEY, &["append", "a"], OPEN_TURN).ok(&["append"]);
+    let before = without_leases(place.everything());
+    let root = place.root().display().to_string();
+    let plain = |args: &[&str]| {
+        let args: Vec<&str> = [&["--root", &root], args].concat();
+        crate::support::run(place.dir.path(), &args, b"")
+    };
+    plain(&["resume", "a"]).fails(3, &["is sealed", "--through encrypt"]);
+    plain(&["messages", "a"]).fails(3, &["is sealed"]);
+    assert_eq!(plain(&["doctor", "--fix"]).code, 3);
+    assert_eq!(without_leases(place.everything()), before);
+    // and a plain one is not taken for a sealed one
+    plain(&["create", "--id", "b"]).ok(&["create"]);
+    with(&place, KEY, &["resume", "b"], "").fails(3, &["not sealed", "import it through encrypt"]);
+}
+
+#[test]
+fn a_layer_is_a_name_or_a_component() {
+    let place = Place::new();
+    let ran = place.run(&["list", "--through", "encript"]);
+    assert_eq!(ran.code, 2);
+    let encrypt = crate::support::component("encrypt.wasm")
+        .display()
+        .to_string();
+    let args = [
+        "--through",
+        &encrypt,
+        "--set",
+        "encrypt.key-env=MINE",
+        "create",
+        "--id",
+        "a",
+    ];
+    let mine = KEY.replace("ANNALS_KEY", "MINE");
+    place.under(&["env", &mine], &args, b"").ok(&args);
+    // nothing is granted that was not named
+    let ran = with(&place, KEY, &["--through", &encrypt, "list"], "");
+    assert_eq!(ran.code, 2, "{}", ran.err);
+}
