@@ -172,6 +172,7 @@ impl Part {
                     "annals-store",
                     "annals-jsonl",
                     "annals-memory",
+                    "annals-encrypt",
                 ],
             ),
             Self::Crash => crash(),

@@ -294,7 +294,7 @@ fn live_sessions_are_bound_to_a_sealed_place() {
     // a plain place of the same files is another thing
     let bound = annals.rebind(Place::jsonl(hidden.path())).unwrap();
     assert_eq!(bound[0].binding, Binding::Refused);
-    let bound = annals.rebind(sealed(hidden.path())).unwrap();
+    let bound = annals.rescue(sealed(hidden.path())).unwrap();
     assert_eq!(bound[0].binding, Binding::Adopted);
     session.close().unwrap();
     annals.shutdown().unwrap();

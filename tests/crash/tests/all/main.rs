@@ -12,4 +12,5 @@ mod found;
 mod holes;
 mod links;
 mod power;
+mod sealed;
 mod simulation;
