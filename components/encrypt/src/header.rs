@@ -8,6 +8,7 @@ use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode, SessionHeader};
 
 use crate::cipher::Bound;
+use crate::settings::Unopened;
 use crate::{Ready, corrupt};
 
 /// More layers than this are none that anybody stacked.
@@ -33,6 +34,14 @@ pub(crate) fn sealed(ready: &Ready, header: &SessionHeader) -> Result<SessionHea
         extra: text_of(&members),
         ..header.clone()
     })
+}
+
+/// The header as it was given, if this key sealed it; with `skip` in any case.
+pub(crate) fn shown(ready: &Ready, header: SessionHeader) -> Result<SessionHeader> {
+    match ready.unopened {
+        Unopened::Refuse => opened(ready, header),
+        Unopened::Skip => Ok(unmarked(header).0),
+    }
 }
 
 /// The header as it was given, if this key sealed it.

@@ -27,7 +27,9 @@ use annals_sdk::{Persistence, Result};
 use cipher::Cipher;
 use reading::Places;
 
-pub use settings::{KEY_ENV, KEY_ENV_SETTING};
+use settings::{Settings, Unopened};
+
+pub use settings::{KEY_ENV, KEY_ENV_SETTING, UNOPENED_SETTING};
 
 /// What the middleware has of the world besides the backend below.
 #[derive(Clone, Copy)]
@@ -61,6 +63,7 @@ struct Ready {
     cipher: Cipher,
     /// The name of the environment variable, for messages.
     key_env: String,
+    unopened: Unopened,
     record_bytes_max: u64,
 }
 
@@ -84,10 +87,25 @@ impl<P: Persistence> Encrypt<P> {
         self.ready.as_ref().ok_or_else(Error::not_configured)
     }
 
+    /// For what writes.
+    fn writable(&self) -> Result<&Ready> {
+        let ready = self.ready()?;
+        match ready.unopened {
+            Unopened::Refuse => Ok(ready),
+            Unopened::Skip => {
+                let message = format!(
+                    "nothing is written while setting {UNOPENED_SETTING} is skip; leave that out to write"
+                );
+                Err(Error::new(ErrorCode::ReadOnly, "unopened-skipped", message)
+                    .fact("setting", UNOPENED_SETTING))
+            }
+        }
+    }
+
     /// Refuses to go on with a session that this key did not seal. One without a readable header is the backend's to
     /// judge.
     fn check_key(&mut self, id: &str) -> Result<()> {
-        self.ready()?;
+        self.writable()?;
         let page = self.below.load(id, 0, 1)?;
         match page.header {
             Some(header) => header::opened(self.ready()?, header).map(drop),
@@ -98,7 +116,11 @@ impl<P: Persistence> Encrypt<P> {
 
 impl<P: Persistence> Persistence for Encrypt<P> {
     fn configure(&mut self, settings: &[(String, String)]) -> Result<BackendInfo> {
-        let (key_env, rest) = settings::split(settings)?;
+        let Settings {
+            key_env,
+            unopened,
+            rest,
+        } = settings::split(settings)?;
         let key = key::from_variable(&key_env, (self.surroundings.variable)(&key_env))?;
         let cipher = Cipher::new(&key, self.surroundings.fill_random);
         let mut info = self.below.configure(&rest)?;
@@ -106,9 +128,15 @@ impl<P: Persistence> Persistence for Encrypt<P> {
         info.notes.push(format!(
             "encrypt: sealed with XChaCha20-Poly1305, the key is in {key_env}; headers, seqs, times and lengths stay readable"
         ));
+        if unopened == Unopened::Skip {
+            info.notes.push(format!(
+                "encrypt: {UNOPENED_SETTING} is skip: what does not open is left out, and nothing can be written"
+            ));
+        }
         self.ready = Some(Ready {
             cipher,
             key_env,
+            unopened,
             record_bytes_max: info.record_bytes_max,
         });
         self.places = Places::default();
@@ -128,7 +156,7 @@ impl<P: Persistence> Persistence for Encrypt<P> {
         {
             return Err(error);
         }
-        self.ready()?;
+        self.writable()?;
         self.below.acquire(id, holder, evict)
     }
 
@@ -143,7 +171,7 @@ impl<P: Persistence> Persistence for Encrypt<P> {
     }
 
     fn create(&mut self, header: &SessionHeader, token: &str, first: &Batch) -> Result<()> {
-        let ready = self.ready()?;
+        let ready = self.writable()?;
         let id = header.id.as_str();
         Header::from(header.clone()).check()?;
         let sealed = header::sealed(ready, header)?;
@@ -153,7 +181,7 @@ impl<P: Persistence> Persistence for Encrypt<P> {
     }
 
     fn append(&mut self, id: &str, token: &str, events: &Batch) -> Result<()> {
-        let events = records::sealed(self.ready()?, id, events)?;
+        let events = records::sealed(self.writable()?, id, events)?;
         self.places.forget(id);
         self.below.append(id, token, &events)
     }
@@ -188,7 +216,7 @@ impl<P: Persistence> Persistence for Encrypt<P> {
     }
 
     fn delete(&mut self, id: &str, token: &str) -> Result<()> {
-        self.ready()?;
+        self.writable()?;
         self.places.forget(id);
         self.below.delete(id, token)
     }
@@ -204,7 +232,7 @@ impl Ready {
     /// Something that this key did not seal so. `what` says what, in words and as facts.
     fn unopened(&self, id: &str, line: Option<u64>, seq: Option<u64>) -> Error {
         let message = format!(
-            "session {}: {} does not open: it was sealed with another key, moved or altered; nothing was changed, put the right key into {}",
+            "session {}: {} does not open: it was sealed with another key, moved or altered; nothing was changed, put the right key into {}, or read all else with {UNOPENED_SETTING} = skip",
             annals_core::fault::quoted(id),
             place(line, seq),
             self.key_env

@@ -62,7 +62,7 @@ impl<P: Persistence> Encrypt<P> {
     fn first_page(&mut self, id: &str, mut page: Page) -> Result<Page> {
         let ready = self.ready()?;
         match page.header.take() {
-            Some(header) => page.header = Some(header::opened(ready, header)?),
+            Some(header) => page.header = Some(header::shown(ready, header)?),
             // the bytes are those of a header line that is none: the store says what it is
             None if page.lines.is_empty() => {
                 self.places.remember(id, page.next, At::LOST_START);

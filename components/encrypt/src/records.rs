@@ -9,7 +9,11 @@ use annals_sdk::Result;
 use annals_sdk::types::{Batch, Error, ErrorCode};
 
 use crate::cipher::{ADDED_BYTES, Bound};
+use crate::settings::Unopened;
 use crate::{Ready, corrupt, place};
+
+/// Stands for a record that does not open, where those are skipped; no JSON.
+const SKIPPED: &str = "a record that does not open";
 
 /// How every sealed line begins, of an event or of a row.
 const BEGIN: &[u8] = b"{\"type\":\"annals/sealed";
@@ -143,14 +147,21 @@ impl Opening<'_> {
     /// # Errors
     /// `corrupt`: it is a record, and none that was sealed for this place.
     pub(crate) fn line(&mut self, line: &[u8]) -> Result<Option<String>> {
-        let opened = match text_of(line).and_then(Sealed::read) {
-            Some(sealed) => Some(self.sealed(&sealed)?),
-            None if is_whole(line) => return Err(self.refused(None)),
-            None if is_object(line) => return Err(self.not_sealed(line)),
-            None => None,
+        let opened = match (self.judge(line), self.ready.unopened) {
+            (Err(_), Unopened::Skip) => Some(SKIPPED.to_owned()),
+            (judged, Unopened::Refuse | Unopened::Skip) => judged?,
         };
         self.at.pass(line);
         Ok(opened)
+    }
+
+    fn judge(&self, line: &[u8]) -> Result<Option<String>> {
+        match text_of(line).and_then(Sealed::read) {
+            Some(sealed) => self.sealed(&sealed).map(Some),
+            None if is_whole(line) => Err(self.refused(None)),
+            None if is_object(line) => Err(self.not_sealed(line)),
+            None => Ok(None),
+        }
     }
 
     fn sealed(&self, sealed: &Sealed<'_>) -> Result<String> {
@@ -160,7 +171,11 @@ impl Opening<'_> {
             time_ms,
             data,
         } = *sealed;
-        let is_due = self.at.seq.is_none_or(|seq| seq == first_seq);
+        // one that opens is what it says; where it belongs is for salvage to say
+        let is_due = match self.ready.unopened {
+            Unopened::Refuse => self.at.seq.is_none_or(|seq| seq == first_seq),
+            Unopened::Skip => true,
+        };
         let bound = Bound::Record {
             id: self.id,
             first_seq,

@@ -87,6 +87,12 @@ fn a_setting_names_the_variable() {
             "setting-out-of-range",
         );
     }
+    let skip = [("encrypt.unopened".to_owned(), "yes".to_owned())];
+    refused(
+        backend.configure(&skip),
+        ErrorCode::Invalid,
+        "setting-out-of-range",
+    );
     let unknown = [("encrypt.key".to_owned(), KEY.to_owned())];
     let error = refused(
         backend.configure(&unknown),

@@ -7,8 +7,8 @@ use annals_sdk::types::{ErrorCode, SessionSummary};
 use annals_store::{OpenMode, Store, StoreOptions};
 
 use crate::support::{
-    event, files, lines, log_of, mixed, over_files, pages, refused, rewrite, root_with, settings,
-    stored, with_other_key,
+    event, files, header, lines, log_of, mixed, over_files, pages, refused, rewrite, root_with,
+    settings, stored, with_other_key,
 };
 
 const UNOPENED: &str = "sealed-record-unopened";
@@ -318,4 +318,41 @@ fn what_is_no_header_is_handed_on() {
             .unwrap();
         assert!(!rest.lines.contains("annals/sealed"));
     }
+}
+
+/// One letter of a log of years went bad: with `skip` everything else can be read, and nothing can be written.
+#[test]
+fn what_does_not_open_can_be_skipped_to_read_the_rest() {
+    let (root, log) = root_with(&mixed());
+    rewrite(&log, |lines| {
+        lines[2] = flipped(&lines[2], 60);
+        lines[5] = event(6);
+        replace(&mut lines[0], "\"createdAt\":42", "\"createdAt\":43");
+    });
+    let before = files(root.path());
+    let mut backend = over_files(root.path());
+    let skip = [("encrypt.unopened", "skip")];
+    let info = backend.configure(&settings(root.path(), &skip)).unwrap();
+    assert!(info.notes.last().unwrap().contains("skip"));
+    let page = backend.load("a", 0, 1 << 20).unwrap();
+    assert_eq!(page.header.unwrap().created_at_ms, 43);
+    let read: Vec<&str> = page.lines.lines().collect();
+    let given = mixed().lines;
+    let given: Vec<&str> = given.lines().collect();
+    let skipped = "a record that does not open";
+    assert_eq!(read, [given[0], skipped, given[2], given[3], skipped]);
+    let title = SessionSummary {
+        title: Some("t".to_owned()),
+        first_prompt: None,
+    };
+    let read_only = (ErrorCode::ReadOnly, "unopened-skipped");
+    let (code, reason) = read_only;
+    refused(backend.acquire(Some("a"), "{}", None), code, reason);
+    refused(backend.acquire(None, "{}", None), code, reason);
+    refused(backend.create(&header("b"), "1", &mixed()), code, reason);
+    refused(backend.append("a", "1", &mixed()), code, reason);
+    refused(backend.truncate("a", "1", 0), code, reason);
+    refused(backend.update("a", &title), code, reason);
+    refused(backend.delete("a", "1"), code, reason);
+    assert_eq!(files(root.path()), before);
 }

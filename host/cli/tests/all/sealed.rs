@@ -80,6 +80,49 @@ fn a_torn_end_is_repaired_and_salvaged_in_its_place() {
     assert!(shown.lines().take(kept).eq(whole.lines().take(kept)));
 }
 
+/// A letter went bad on the medium: what else there is can be salvaged.
+#[test]
+fn past_a_record_that_does_not_open_there_is_salvage() {
+    let place = sealed();
+    ok(&place, &["create", "--id", "a"]);
+    with(&place, KEY, &["append", "a"], TURN).ok(&["append"]);
+    let log = place.log();
+    let mut lines: Vec<String> = std::fs::read_to_string(&log)
+        .unwrap()
+        .lines()
+        .map(str::to_owned)
+        .collect();
+    let data = lines[2].rfind(':').unwrap() + 30;
+    let letter = if &lines[2][data..=data] == "A" {
+        "B"
+    } else {
+        "A"
+    };
+    lines[2].replace_range(data..=data, letter);
+    std::fs::write(&log, lines.join("\n") + "\n").unwrap();
+    let before = without_leases(place.everything());
+    let refused = with(&place, KEY, &["resume", "a"], "");
+    refused.fails(3, &["line 3, seq 1", "encrypt.unopened"]);
+    let skip = ["--set", "encrypt.unopened=skip"];
+    let args = [&["salvage", "a", "--out", "saved.jsonl"][..], &skip].concat();
+    let ran = with(&place, KEY, &args, "");
+    let saved = place.dir.path().join("saved.jsonl");
+    let saved = std::fs::read_to_string(saved).unwrap_or_else(|_| panic!("{}", ran.err));
+    assert!(
+        saved.contains("turn/start") && saved.contains("salvage/gap"),
+        "{saved}"
+    );
+    assert!(
+        saved.contains("turn/end") && !saved.contains("annals/sealed"),
+        "{saved}"
+    );
+    let args = [&["resume", "a"][..], &skip].concat();
+    with(&place, KEY, &args, "").fails(1, &["encrypt.unopened"]);
+    let mut after = without_leases(place.everything());
+    after.remove("saved.jsonl");
+    assert_eq!(after, before);
+}
+
 #[test]
 fn a_key_that_is_not_the_one_changes_nothing() {
     let place = sealed();
