@@ -149,14 +149,14 @@ impl<P: Persistence> Persistence for Encrypt<P> {
         holder: &str,
         evict: Option<&Eviction>,
     ) -> Result<String> {
-        // a lease is a change too: with another key, nothing is
-        if let Some(id) = id
-            && let Err(error) = self.check_key(id)
-            && error.code != ErrorCode::NotFound
-        {
-            return Err(error);
-        }
         self.writable()?;
+        // a lease is a change too, and with another key nothing is; what the backend cannot read it may yet delete
+        if let Some(id) = id
+            && let Ok(page) = self.below.load(id, 0, 1)
+            && let Some(header) = page.header
+        {
+            header::opened(self.ready()?, header)?;
+        }
         self.below.acquire(id, holder, evict)
     }
 
