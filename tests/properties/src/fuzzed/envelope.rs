@@ -7,6 +7,7 @@ use annals_core::json::{self, Value};
 use annals_core::load::read_header;
 use annals_core::message::{is_message, message_of};
 use annals_core::record::read_record;
+use annals_core::sealed::SEALED_ROW;
 use annals_core::session::Session;
 
 use super::events::tree;
@@ -66,7 +67,9 @@ fn check_members(line: &str) {
     assert_eq!(envelope.lossy.is_none(), json::check(line).is_ok());
     match read_record(line) {
         Err(fault) => check_fault(&fault),
-        Ok(record) if record.is_row => assert!(is_row(&envelope)),
+        Ok(record) if record.is_row => {
+            assert!(is_row(&envelope) || envelope.is_type(SEALED_ROW));
+        }
         Ok(record) => {
             assert_eq!(Some(record.first_seq), envelope.seq.and_then(Value::as_seq));
             assert_eq!(
