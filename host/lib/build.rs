@@ -64,7 +64,11 @@ fn generate(bundle: &Path) -> Option<String> {
     .ok()?;
     for name in MIDDLEWARE {
         let wasm = file(&format!("{name}.wasm"))?;
-        writeln!(text, "BundledMiddleware {{ name: {name:?}, wasm: {wasm} }},").ok()?;
+        writeln!(
+            text,
+            "BundledMiddleware {{ name: {name:?}, wasm: {wasm} }},"
+        )
+        .ok()?;
     }
     writeln!(text, "];").ok()?;
     Some(text)

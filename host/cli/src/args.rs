@@ -203,7 +203,10 @@ mod tests {
             panic!("not the command that was given");
         };
         let through = [cli.settings.through.as_slice(), &after.settings.through].concat();
-        assert_eq!(through, [Middleware::Encrypt, Middleware::File("a/b".into())]);
+        assert_eq!(
+            through,
+            [Middleware::Encrypt, Middleware::File("a/b".into())]
+        );
         assert!(middleware("encript").is_err());
     }
 
