@@ -8,6 +8,7 @@ use crate::component::Source;
 use crate::error::Result;
 use crate::grants::Grants;
 use crate::link::{Chosen, Limits};
+use crate::room;
 
 /// Which component keeps the sessions.
 #[derive(Clone, Debug)]
@@ -109,6 +110,7 @@ impl Place {
 
     /// The component, read, and what goes with it; none without a backend.
     pub(crate) fn choose(self) -> Result<Option<Chosen>> {
+        room::check()?;
         let source = match self.backend {
             Backend::Jsonl => Source::bundled("jsonl")?,
             Backend::Memory => Source::bundled("memory")?,

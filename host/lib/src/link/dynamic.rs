@@ -26,6 +26,7 @@ use crate::error::{Error, Result};
 use crate::grants::Grants;
 use crate::observer::Observers;
 use crate::records::ErrorCode;
+use crate::room::Room;
 
 /// How exactly the deadline of a call is kept.
 const TICK: Duration = Duration::from_millis(50);
@@ -281,6 +282,9 @@ impl Backend {
     }
 
     fn stopped(&self, error: &wasmtime::Error) -> Error {
+        if let Some(room) = Room::of_wasmtime(error) {
+            return room.ran_out(&format!("{} cannot run", self.name));
+        }
         let timed_out = matches!(error.downcast_ref::<Trap>(), Some(Trap::Interrupt));
         let reason = if timed_out {
             "backend-timeout"
@@ -326,10 +330,7 @@ impl Ticker {
         thread::Builder::new()
             .name("annals-deadline".to_owned())
             .spawn(tick)
-            .map_err(|error| {
-                let message = format!("the thread for deadlines cannot be started: {error}");
-                Error::new(ErrorCode::Other, "thread-not-started", message, &[])
-            })?;
+            .map_err(|_| Room::Threads.ran_out("that for deadlines"))?;
         Ok(Self { _stop: stop })
     }
 }

@@ -15,6 +15,8 @@ mod leases;
 mod links;
 mod log;
 mod observers;
+mod rebinding;
+mod rooms;
 mod roots;
 mod strict;
 mod swap;
