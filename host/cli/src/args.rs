@@ -6,8 +6,8 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    append, create, delete, doctor, fork, import, list, messages, resume, salvage, show, update,
-    verify,
+    append, cache, create, delete, doctor, fork, import, list, messages, resume, salvage, show,
+    update, verify,
 };
 use crate::output::Format;
 
@@ -116,6 +116,7 @@ pub enum Command {
     Fork(After<fork::Fork>),
     Update(After<update::Update>),
     Delete(After<delete::Delete>),
+    Cache(After<cache::Cache>),
 }
 
 fn backend(text: &str) -> Result<Backend, String> {

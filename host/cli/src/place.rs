@@ -5,6 +5,7 @@ use std::path::{Component, Path, PathBuf};
 use annals::{Annals, Builder, Upkeep};
 
 use crate::args::{Backend, Global};
+use crate::commands::cache;
 use crate::failure::Failure;
 use crate::output::note;
 use crate::signals;
@@ -52,6 +53,9 @@ impl Place<'_> {
         for (key, value) in &self.settings {
             builder = builder.setting(key, value);
         }
+        if let Some(kept) = cache::kept() {
+            builder = builder.cache(kept);
+        }
         Ok(builder.lease_wait_ms(self.global.wait))
     }
 
@@ -63,6 +67,9 @@ impl Place<'_> {
         }
         for (key, value) in &self.settings {
             place = place.setting(key, value);
+        }
+        if let Some(kept) = cache::kept() {
+            place = place.cache(kept);
         }
         Upkeep::new(place).map_err(Failure::configuration)
     }

@@ -226,7 +226,8 @@ impl Annals {
     /// Every stored session, by place and then name.
     ///
     /// # Errors
-    /// What the backend answers. `other`, reason `backend-listing`: its cursors lead round in a circle.
+    /// What the backend answers. `other`, reason `backend-listing`: its cursors lead round in a circle. `limit`: it
+    /// listed a million sessions, or 1 GiB about them, and went on; [`Annals::list`] goes piece by piece.
     pub fn sessions(&self) -> Result<Vec<SessionEntry>> {
         let backend = self.info().map_or_else(String::new, |info| info.name);
         listing::whole(&backend, |cursor| self.list(cursor, LISTING_COUNT))

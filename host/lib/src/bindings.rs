@@ -27,3 +27,24 @@ pub mod backend {
         with: { "annals:session/types": super::store::annals::session::types },
     });
 }
+
+/// The same, called under a deadline, for a backend that is trusted with nothing.
+pub mod timed {
+    pub mod backend {
+        wasmtime::component::bindgen!({
+            path: "../../wit",
+            world: "session-persistence",
+            exports: { default: async },
+            with: { "annals:session/types": crate::bindings::store::annals::session::types },
+        });
+    }
+
+    pub mod upkeep {
+        wasmtime::component::bindgen!({
+            path: "../../wit",
+            world: "session-upkeep",
+            exports: { default: async },
+            with: { "annals:session/types": crate::bindings::store::annals::session::types },
+        });
+    }
+}

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::annals::Annals;
+use crate::cache::Cache;
 use crate::error::Result;
 use crate::link::Plan;
 use crate::observer::{Observer, Observers};
@@ -19,8 +20,8 @@ const LEASE_WAIT: Duration = Duration::from_secs(2);
 pub enum Link {
     /// Composed into one component: the fastest calls, one memory limit, no deadline.
     Static,
-    /// The backend in its own wasmtime store, with its own memory limit and deadline. When it traps, the store lives
-    /// on, the call answers `unavailable`, and the next call starts the backend again.
+    /// The backend in its own wasmtime store, with limits and a deadline of its own (see [`Place`]). Whatever stops it, the
+    /// store lives on, the call answers `unavailable`, and the next call starts the backend again.
     Dynamic,
 }
 
@@ -140,6 +141,13 @@ impl Builder {
         self
     }
 
+    /// [`Place::cache`].
+    #[must_use]
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.place = self.place.cache(cache);
+        self
+    }
+
     /// How long a call waits for a session that somebody else writes before it answers `busy`; two seconds when not
     /// given, and 0 waits for nobody. A call that waits for longer than the backend's time to live of a lease takes over
     /// from a holder that shows no sign of life.
@@ -153,9 +161,10 @@ impl Builder {
     ///
     /// # Errors
     /// `not-found` with reason `root-not-found`, `invalid` with reason `component-unreadable`, `component-invalid`,
-    /// `component-lacks-world`, `component-import-missing`, `setting-root` or `out-of-band-type`, `limit`: the component
-    /// is too large, `unavailable` with reason `bundle-missing`, or with `open-files-exhausted`, `threads-exhausted` or
-    /// `memory-exhausted` where this process may take no more of these, and what the backend answers to its settings.
+    /// `component-lacks-world`, `component-import-missing`, `grant-missing`, `grant-invalid`, `setting-root` or
+    /// `out-of-band-type`, `limit`: the component is too large, `unavailable` with reason `bundle-missing`, or with
+    /// `open-files-exhausted`, `threads-exhausted` or `memory-exhausted` where this process may take no more of these,
+    /// and what the backend answers to its settings.
     pub fn build(self) -> Result<Annals> {
         let plan = Plan {
             link: self.link.unwrap_or(self.place.usual_link()),

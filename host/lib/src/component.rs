@@ -9,6 +9,7 @@ use wasmtime::Engine;
 use wasmtime::component::Component;
 
 use crate::bundle;
+use crate::cache::Cache;
 use crate::compose::PERSISTENCE;
 use crate::engine::{self, Precompiled};
 use crate::error::{Error, Result};
@@ -89,14 +90,10 @@ impl Source {
     }
 
     /// The backend alone, ready to be instantiated in its own wasmtime store.
-    pub(crate) fn compile(&self, engine: &Engine) -> Result<Component> {
+    pub(crate) fn compile(&self, engine: &Engine, cache: Option<&Cache>) -> Result<Component> {
         let precompiled = self.bundled.map(|bundled| &bundled.alone);
-        let component = compile(
-            engine,
-            precompiled,
-            || Ok(Cow::Borrowed(&self.bytes)),
-            &self.name,
-        )?;
+        let bytes = || Ok(Cow::Borrowed(&*self.bytes));
+        let component = compile(engine, precompiled, bytes, &self.name, cache)?;
         if component.get_export_index(None, PERSISTENCE).is_none() {
             return Err(self.lacks_world(&format!("it does not export {PERSISTENCE}")));
         }
@@ -124,31 +121,45 @@ fn read_at_most(file: impl Read, bytes_max: u64) -> io::Result<Option<Vec<u8>>> 
     Ok((bytes.len() as u64 <= bytes_max).then_some(bytes))
 }
 
-/// Loads precompiled code, or compiles `bytes` where the engine refuses it (another processor).
+/// Loads precompiled code, or compiles `bytes` where the engine refuses it (another processor), unless they were once
+/// and that was kept.
 pub(crate) fn compile<'a>(
     engine: &Engine,
     precompiled: Option<&Precompiled>,
     bytes: impl FnOnce() -> Result<Cow<'a, [u8]>>,
     name: &str,
+    cache: Option<&Cache>,
 ) -> Result<Component> {
     if let Some(precompiled) = precompiled
         && let Ok(component) = engine::load(engine, precompiled)
     {
         return Ok(component);
     }
-    Component::from_binary(engine, &bytes()?).map_err(|error| match Room::of_wasmtime(&error) {
-        Some(room) => room.ran_out(&format!("{name} cannot be compiled")),
-        None => broken(name, &first_line(&error)),
-    })
+    let bytes = bytes()?;
+    let compiled = || {
+        Component::from_binary(engine, &bytes).map_err(|error| match Room::of_wasmtime(&error) {
+            Some(room) => room.ran_out(&format!("{name} cannot be compiled")),
+            None => broken(name, &first_line(&error)),
+        })
+    };
+    match cache {
+        Some(cache) => cache.component(engine, &bytes, compiled),
+        None => compiled(),
+    }
+}
+
+/// What a component imports.
+pub(crate) fn imports(component: &Component) -> Vec<String> {
+    let of_type = component.component_type();
+    let names = of_type.imports(component.engine());
+    names.map(|(name, _)| name.to_owned()).collect()
 }
 
 /// Whether a component uses files, which is what a root is granted for.
 pub(crate) fn uses_files(component: &Component) -> bool {
-    let imports = component.component_type();
-    let engine = component.engine();
-    imports
-        .imports(engine)
-        .any(|(name, _)| name.starts_with("wasi:filesystem/preopens"))
+    let imports = imports(component);
+    let mut names = imports.iter();
+    names.any(|name| name.starts_with("wasi:filesystem/preopens"))
 }
 
 /// A component asks for something that is never granted.
@@ -158,8 +169,9 @@ pub(crate) fn import_missing(name: &str, error: &wasmtime::Error) -> Error {
     }
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     let cause = causes.join(": ").replace('\n', " ");
-    let message =
-        format!("{name} cannot be linked: {cause}; a backend gets files of one root and no more");
+    let message = format!(
+        "{name} cannot be linked: {cause}; build it for interfaces that a backend is given"
+    );
     invalid("component-import-missing", message, name)
 }
 
@@ -202,7 +214,7 @@ mod tests {
         let engine = engine::new(Trust::Full).unwrap();
         assert!(engine::load(&engine, &jsonl.alone).is_err());
         let bytes = || Ok(Cow::Borrowed(jsonl.wasm));
-        let component = compile(&engine, Some(&jsonl.alone), bytes, "jsonl").unwrap();
+        let component = compile(&engine, Some(&jsonl.alone), bytes, "jsonl", None).unwrap();
         assert!(uses_files(&component));
     }
 }

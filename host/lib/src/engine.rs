@@ -5,6 +5,8 @@
 use wasmtime::component::Component;
 use wasmtime::{Config, Engine, Result};
 
+use crate::cache::Checked;
+
 /// What a component is trusted with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
@@ -51,4 +53,13 @@ pub(crate) fn load(engine: &Engine, precompiled: &Precompiled) -> Result<Compone
     // SAFETY: whoever made `precompiled` vouched for its bytes, which are part of this binary, so nobody could change
     // them since; wasmtime itself refuses those of another version, configuration or processor.
     unsafe { Component::deserialize(engine, precompiled.code) }
+}
+
+/// Loads machine code that this user's cache kept.
+#[allow(unsafe_code)]
+pub(crate) fn load_checked(engine: &Engine, checked: &Checked) -> Result<Component> {
+    // SAFETY: only the cache makes a `Checked`, of a file that nobody but this user can have written and whose digest
+    // says that it is what `Component::serialize` gave; wasmtime itself refuses what another version, configuration or
+    // processor made.
+    unsafe { Component::deserialize(engine, checked.code()) }
 }

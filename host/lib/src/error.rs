@@ -95,6 +95,12 @@ impl Error {
         Self { detail, ..self }
     }
 
+    /// Whether `detail` has that member.
+    pub(crate) fn has_fact(&self, name: &str) -> bool {
+        let detail: Option<serde_json::Value> = serde_json::from_str(&self.detail).ok();
+        detail.is_some_and(|detail| detail.get(name).is_some())
+    }
+
     /// A `busy` with the fact for how long its holder has been there, at `now_ms`.
     pub(crate) fn with_age(self, now_ms: u64) -> Self {
         let since_ms = || {

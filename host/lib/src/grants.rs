@@ -1,45 +1,83 @@
-//! What a backend may touch: one directory, and nothing else.
+//! What a backend may touch: directories, TCP addresses, names of the environment; nothing else, and nothing at all
+//! unless it was granted.
 //!
-//! Absent: network, environment, arguments, standard streams.
+//! Absent: arguments, standard streams, UDP, name lookup, listening.
 
+use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder};
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use wasmtime_wasi::{FsPerms, WasiCtx};
+use wasmtime_wasi::sockets::SocketAddrUse;
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
 
 use crate::error::{Error, Result};
+use crate::needs::Need;
 use crate::records::ErrorCode;
 use crate::room::Room;
 
 /// Where the root is in the eyes of a backend.
 pub(crate) const GUEST_ROOT: &str = "/annals";
 
-/// What the builder was given for a backend.
-#[derive(Clone)]
+/// What a backend may do in a directory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// Look at what is there.
+    Read,
+    /// Change it too.
+    ReadWrite,
+}
+
+/// What happens on a thread while a backend waits for a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Waiting {
+    /// The thread waits too: it is the components' own.
+    Blocks,
+    /// Another one waits, so that the wait can be given up.
+    Aside,
+}
+
+/// What a backend was given. The root is a directory that is made where it is missing, and named in the settings.
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Grants {
-    root: Option<PathBuf>,
-    create_root: bool,
+    pub(crate) root: Option<PathBuf>,
+    pub(crate) create_root: bool,
+    pub(crate) directories: Vec<Directory>,
+    pub(crate) tcp: Vec<SocketAddr>,
+    /// Names with their values.
+    pub(crate) environment: Vec<(String, String)>,
+    /// What may be imported although nothing of it is granted.
+    pub(crate) inert: Vec<Need>,
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Directory {
+    pub(crate) host: PathBuf,
+    pub(crate) guest: String,
+    pub(crate) access: Access,
 }
 
 impl Grants {
-    pub(crate) fn new(root: Option<PathBuf>, create_root: bool) -> Self {
-        Self { root, create_root }
+    /// For a component that uses nothing.
+    pub(crate) fn nothing() -> Self {
+        Self::default()
     }
 
-    /// For a component that uses no files.
-    pub(crate) fn nothing() -> Self {
+    /// The same without files, for a component that uses none.
+    pub(crate) fn without_files(self) -> Self {
         Self {
             root: None,
-            create_root: false,
+            directories: Vec::new(),
+            ..self
         }
     }
 
     /// The same once they were used: a root is made once.
     pub(crate) fn made(&self) -> Self {
         Self {
-            root: self.root.clone(),
             create_root: false,
+            ..self.clone()
         }
     }
 
@@ -53,34 +91,90 @@ impl Grants {
         self.root.is_some()
     }
 
+    /// Whether a component may import what needs that.
+    pub(crate) fn cover(&self, need: Need) -> bool {
+        let is_granted = match need {
+            Need::Files => self.root.is_some() || !self.directories.is_empty(),
+            Need::Network => !self.tcp.is_empty(),
+        };
+        is_granted || self.inert.contains(&need)
+    }
+
+    /// Refuses grants that mean nothing or not one thing.
+    pub(crate) fn check(&self) -> Result<()> {
+        let mut guests: BTreeSet<&str> = self.root.iter().map(|_| GUEST_ROOT).collect();
+        for Directory { guest, .. } in &self.directories {
+            if !guest.starts_with('/') || !guests.insert(guest) {
+                return Err(invalid(format!(
+                    "directory {guest:?} cannot be granted under that name; give it an absolute one that no other directory has"
+                )));
+            }
+        }
+        let mut names = BTreeSet::new();
+        for (name, value) in &self.environment {
+            let is_name = !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0');
+            if !is_name || !names.insert(name) {
+                return Err(invalid(format!(
+                    "environment name {name:?} cannot be granted; give each name once, without '='"
+                )));
+            }
+        }
+        Ok(())
+    }
+
     /// The grants as WASI, the root opened and, when asked for, made.
-    pub(crate) fn wasi(&self) -> Result<WasiCtx> {
+    pub(crate) fn wasi(&self, waiting: Waiting) -> Result<WasiCtx> {
         let mut wasi = WasiCtx::builder();
-        wasi.allow_tcp(false).allow_udp(false);
-        // The thread is the components' own, so a file operation may simply block it.
-        wasi.allow_blocking_current_thread(true);
+        wasi.allow_blocking_current_thread(waiting == Waiting::Blocks);
+        wasi.allow_udp(false).allow_ip_name_lookup(false);
+        wasi.allow_tcp(!self.tcp.is_empty());
+        let granted = self.tcp.clone();
+        wasi.socket_addr_check(move |address, used| {
+            let allows = allows(&granted, address, used);
+            Box::pin(async move { allows })
+        });
+        wasi.envs(&self.environment);
         if let Some(root) = &self.root {
-            if self.create_root {
-                make(root).map_err(|error| root_error(root, &error))?;
-            }
-            if !fs::metadata(root)
-                .map_err(|error| root_error(root, &error))?
-                .is_dir()
-            {
-                return Err(root_error(
-                    root,
-                    &io::Error::from(io::ErrorKind::NotADirectory),
-                ));
-            }
-            // A backend does not know the root's name, so what it could not list is refused here.
-            fs::read_dir(root).map_err(|error| root_error(root, &error))?;
-            wasi.preopened_dir(root, GUEST_ROOT, FsPerms::ReadWrite)
-                .map_err(|error| match Room::of_wasmtime(&error) {
-                    Some(room) => room.ran_out(&format!("root {root:?} cannot be opened")),
-                    None => root_error(root, &io::Error::other(error.root_cause().to_string())),
-                })?;
+            self.add_root(root, &mut wasi)?;
+        }
+        for directory in &self.directories {
+            let perms = match directory.access {
+                Access::Read => FsPerms::ReadOnly,
+                Access::ReadWrite => FsPerms::ReadWrite,
+            };
+            wasi.preopened_dir(&directory.host, &directory.guest, perms)
+                .map_err(|error| directory_error(&directory.host, &error))?;
         }
         Ok(wasi.build())
+    }
+
+    fn add_root(&self, root: &Path, wasi: &mut WasiCtxBuilder) -> Result<()> {
+        let failed = |error: io::Error| root_error(root, &error);
+        if self.create_root {
+            make(root).map_err(failed)?;
+        }
+        if !fs::metadata(root).map_err(failed)?.is_dir() {
+            return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
+        }
+        // A backend does not know the root's name, so what it could not list is refused here.
+        fs::read_dir(root).map_err(failed)?;
+        wasi.preopened_dir(root, GUEST_ROOT, FsPerms::ReadWrite)
+            .map_err(|error| match Room::of_wasmtime(&error) {
+                Some(room) => room.ran_out(&format!("root {root:?} cannot be opened")),
+                None => failed(io::Error::other(error.root_cause().to_string())),
+            })?;
+        Ok(())
+    }
+}
+
+/// A connection to one of the addresses. What libc binds to before that is no address: any port, on any interface.
+fn allows(granted: &[SocketAddr], address: SocketAddr, used: SocketAddrUse) -> bool {
+    match used {
+        SocketAddrUse::TcpConnect => granted.contains(&address),
+        SocketAddrUse::TcpBind => {
+            !granted.is_empty() && address.ip().is_unspecified() && address.port() == 0
+        }
+        _ => false,
     }
 }
 
@@ -131,6 +225,90 @@ fn root_error(root: &Path, error: &io::Error) -> Error {
             let message =
                 format!("root {shown:?} cannot be opened: {cause}; check its permissions");
             Error::new(ErrorCode::Other, "root-unreadable", message, &facts)
+        }
+    }
+}
+
+fn directory_error(directory: &Path, error: &wasmtime::Error) -> Error {
+    if let Some(room) = Room::of_wasmtime(error) {
+        return room.ran_out(&format!("granted directory {directory:?} cannot be opened"));
+    }
+    let shown = directory.display().to_string();
+    let cause = error.root_cause().to_string();
+    let message = format!(
+        "granted directory {shown:?} cannot be opened: {cause}; make it, or grant another one"
+    );
+    let facts = [("path", shown.as_str())];
+    Error::new(
+        ErrorCode::NotFound,
+        "grant-directory-unreadable",
+        message,
+        &facts,
+    )
+}
+
+fn invalid(message: String) -> Error {
+    Error::new(ErrorCode::Invalid, "grant-invalid", message, &[])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_granted_for_connecting_and_no_other_use() {
+        let address = |text: &str| text.parse::<SocketAddr>().unwrap();
+        let granted = [address("10.0.0.1:5432"), address("[::1]:5432")];
+        let table = [
+            ("10.0.0.1:5432", SocketAddrUse::TcpConnect, true),
+            ("[::1]:5432", SocketAddrUse::TcpConnect, true),
+            ("10.0.0.1:5433", SocketAddrUse::TcpConnect, false),
+            ("10.0.0.2:5432", SocketAddrUse::TcpConnect, false),
+            ("[::ffff:10.0.0.1]:5432", SocketAddrUse::TcpConnect, false),
+            ("0.0.0.0:0", SocketAddrUse::TcpBind, true),
+            ("[::]:0", SocketAddrUse::TcpBind, true),
+            ("0.0.0.0:80", SocketAddrUse::TcpBind, false),
+            ("127.0.0.1:0", SocketAddrUse::TcpBind, false),
+            ("10.0.0.1:5432", SocketAddrUse::TcpBind, false),
+            ("0.0.0.0:0", SocketAddrUse::TcpListen, false),
+            ("10.0.0.1:5432", SocketAddrUse::TcpListen, false),
+            ("10.0.0.1:5432", SocketAddrUse::TcpAccept, false),
+            ("10.0.0.1:5432", SocketAddrUse::UdpSend, false),
+        ];
+        for (text, used, expected) in table {
+            assert_eq!(allows(&granted, address(text), used), expected, "{text}");
+            assert!(!allows(&[], address(text), used), "{text}");
+        }
+    }
+
+    #[test]
+    fn grants_that_mean_nothing_are_refused() {
+        let directory = |guest: &str| Directory {
+            host: "/tmp".into(),
+            guest: guest.to_owned(),
+            access: Access::Read,
+        };
+        let of = |guests: &[&str], names: &[&str]| Grants {
+            root: Some("/tmp".into()),
+            directories: guests.iter().map(|guest| directory(guest)).collect(),
+            environment: names
+                .iter()
+                .map(|name| ((*name).to_owned(), "v".to_owned()))
+                .collect(),
+            ..Grants::default()
+        };
+        assert_eq!(of(&["/a", "/b"], &["A", "B"]).check(), Ok(()));
+        for (guests, names) in [
+            (&["a"][..], &[][..]),
+            (&[""], &[]),
+            (&["/a", "/a"], &[]),
+            (&[GUEST_ROOT], &[]),
+            (&[], &["A", "A"]),
+            (&[], &[""]),
+            (&[], &["A=B"]),
+        ] {
+            let error = of(guests, names).check().unwrap_err();
+            assert_eq!(error.reason, "grant-invalid", "{}", error.message);
         }
     }
 }

@@ -1,13 +1,17 @@
 //! Where sessions are kept: a backend, what it is granted, and its settings.
 
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::builder::Link;
+use crate::cache::Cache;
 use crate::component::Source;
 use crate::error::Result;
-use crate::grants::Grants;
-use crate::link::{Chosen, Limits};
+use crate::grants::{Access, Directory, Grants};
+use crate::limits::Limits;
+use crate::link::Chosen;
+use crate::needs::Need;
 use crate::room;
 
 /// Which component keeps the sessions.
@@ -28,13 +32,32 @@ pub enum Backend {
 
 /// A backend, what it may use, and its settings. [`Builder`](crate::Builder) has the same choices for the first one;
 /// [`Annals::rebind`](crate::Annals::rebind) takes one to replace it.
+///
+/// A backend that did not come with this crate is trusted with nothing but what is granted here. It can read the clocks,
+/// has randomness, and an environment, arguments and standard streams that are empty. A component whose imports exceed
+/// its grants is refused before it runs: `invalid`, reason `grant-missing`, or `component-import-missing` for what no
+/// backend is given. Linked dynamically, it is held to limits:
+///
+/// | limit | unless another is given |
+/// |---|---|
+/// | [`Place::call_ms_max`] | one minute for a call, waiting included |
+/// | [`Place::operation_ms_max`] | ten minutes for all calls that one call of the store makes |
+/// | [`Place::memory_bytes_max`] | 1 GiB for all memories together |
+/// | [`Place::table_elements_max`] | 1,048,576 in all tables together |
+/// | [`Place::handles_max`] | 256 files, streams and sockets open at a time |
+/// | [`Place::page_bytes_max`] | 257 MiB in one answer |
+/// | | 1,024 core instances, 64 memories, 256 tables, 512 KiB of stack |
+///
+/// Whatever it reaches, that call answers `unavailable` and names the backend: reason `backend-timeout`, `backend-limit`
+/// (detail has `limit` and `max`), or `backend-trapped` for everything else that stops a component. The instance is
+/// dropped; the next call starts another one and configures it again.
 #[derive(Clone, Debug)]
 pub struct Place {
     backend: Backend,
-    root: Option<PathBuf>,
-    create_root: bool,
+    grants: Grants,
     settings: Vec<(String, String)>,
     limits: Limits,
+    cache: Option<Cache>,
 }
 
 impl Place {
@@ -43,10 +66,13 @@ impl Place {
     pub fn new(backend: Backend) -> Self {
         Self {
             backend,
-            root: None,
-            create_root: true,
+            grants: Grants {
+                create_root: true,
+                ..Grants::default()
+            },
             settings: Vec::new(),
             limits: Limits::default(),
+            cache: None,
         }
     }
 
@@ -63,11 +89,11 @@ impl Place {
         self
     }
 
-    /// The one directory that the backend may read and write. A backend that uses no files gets none; one that does
-    /// finds it in its setting `root`, which cannot be given besides.
+    /// The directory where sessions are kept, which the backend may read and write. A backend that uses no files gets
+    /// none; one that does finds it as `/annals`, the value of its setting `root`, which cannot be given besides.
     #[must_use]
     pub fn root(mut self, root: impl Into<PathBuf>) -> Self {
-        self.root = Some(root.into());
+        self.grants.root = Some(root.into());
         self
     }
 
@@ -75,7 +101,7 @@ impl Place {
     /// backend makes it: one that is started again after it stopped finds what was there, or refuses.
     #[must_use]
     pub fn create_root(mut self, create_root: bool) -> Self {
-        self.create_root = create_root;
+        self.grants.create_root = create_root;
         self
     }
 
@@ -86,17 +112,97 @@ impl Place {
         self
     }
 
-    /// How much memory a dynamically linked backend may have; 1 GiB when not given.
+    /// Another directory that the backend may use, which has to be there. `guest` is what the backend calls it, an
+    /// absolute path. Whatever leads out of it, `..` or a link, leads nowhere.
+    #[must_use]
+    pub fn directory(
+        mut self,
+        host: impl Into<PathBuf>,
+        guest: impl Into<String>,
+        access: Access,
+    ) -> Self {
+        self.grants.directories.push(Directory {
+            host: host.into(),
+            guest: guest.into(),
+            access,
+        });
+        self
+    }
+
+    /// An address that the backend may connect to with TCP. Everything else about the network stays closed: other
+    /// addresses and ports, listening, UDP, looking up names.
+    #[must_use]
+    pub fn tcp(mut self, address: SocketAddr) -> Self {
+        self.grants.tcp.push(address);
+        self
+    }
+
+    /// A name that the backend finds in its environment, with that value. It finds no others.
+    #[must_use]
+    pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
+        let variable = (name.into(), value.into());
+        self.grants.environment.push(variable);
+        self
+    }
+
+    /// Lets the component import that although nothing of it is granted: there are no directories, and every connection
+    /// is refused. For components whose language imports everything there is: those made of Python import sockets.
+    #[must_use]
+    pub fn inert(mut self, need: Need) -> Self {
+        self.grants.inert.push(need);
+        self
+    }
+
+    /// How much memory a dynamically linked backend may have, all its memories together; 1 GiB when not given.
     #[must_use]
     pub fn memory_bytes_max(mut self, bytes: usize) -> Self {
         self.limits.memory_bytes_max = bytes;
         self
     }
 
-    /// How long a dynamically linked backend may compute on one call; a minute when not given.
+    /// How many elements the tables of a dynamically linked backend may have together; 1,048,576 when not given.
+    #[must_use]
+    pub fn table_elements_max(mut self, elements: usize) -> Self {
+        self.limits.table_elements_max = elements;
+        self
+    }
+
+    /// How many files, streams and sockets a dynamically linked backend may have open; 256 when not given.
+    #[must_use]
+    pub fn handles_max(mut self, handles: usize) -> Self {
+        self.limits.handles_max = handles;
+        self
+    }
+
+    /// How much one answer of a dynamically linked backend may carry, a page of a log above all; 257 MiB when not given,
+    /// the longest record and what goes with it. A record that is longer than that cannot be read.
+    #[must_use]
+    pub fn page_bytes_max(mut self, bytes: usize) -> Self {
+        self.limits.page_bytes_max = bytes;
+        self
+    }
+
+    /// How long one call of a dynamically linked backend may take; a minute when not given. Of a backend that did not
+    /// come with this crate that includes what it waits for.
     #[must_use]
     pub fn call_ms_max(mut self, milliseconds: u64) -> Self {
         self.limits.call_max = Duration::from_millis(milliseconds);
+        self
+    }
+
+    /// How long a dynamically linked backend may take for all the calls together that one call of the store makes, such
+    /// as for all pages of a log; ten minutes when not given. Other sessions wait meanwhile.
+    #[must_use]
+    pub fn operation_ms_max(mut self, milliseconds: u64) -> Self {
+        self.limits.operation_max = Duration::from_millis(milliseconds);
+        self
+    }
+
+    /// Where machine code of components is kept, so that each is compiled once; none when not given. Bundled backends
+    /// need none.
+    #[must_use]
+    pub fn cache(mut self, cache: Cache) -> Self {
+        self.cache = Some(cache);
         self
     }
 
@@ -118,11 +224,13 @@ impl Place {
             Backend::Bytes(bytes) => Source::given("the given backend", bytes)?,
             Backend::None => return Ok(None),
         };
+        self.grants.check()?;
         Ok(Some(Chosen {
             source,
-            grants: Grants::new(self.root, self.create_root),
+            grants: self.grants,
             settings: self.settings,
             limits: self.limits,
+            cache: self.cache,
         }))
     }
 }

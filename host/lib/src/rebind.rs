@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::annals::Annals;
+use crate::apart::apart;
 use crate::error::{Error, Result};
 use crate::link::{Backend, Leaving};
 use crate::place::Place;
@@ -45,7 +46,8 @@ impl Annals {
         // Before the new place's root is made.
         self.ask(|linked| linked.check_replaceable())?;
         // Compiled and tried here, so that the other thread goes on renewing leases.
-        let chosen = to.choose()?.map(Backend::tried).transpose()?;
+        let chosen = to.choose()?;
+        let chosen = apart(|| chosen.map(Backend::tried).transpose())?;
         let noted = Arc::clone(&self.shared.info);
         self.ask(move |linked| {
             let bound = linked.swap(chosen, leaving);

@@ -2,6 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use crate::apart::apart;
 use crate::error::Result;
 use crate::holder;
 use crate::link::Tended;
@@ -23,7 +24,8 @@ impl Upkeep {
     /// # Errors
     /// As [`Builder::build`](crate::Builder::build).
     pub fn new(place: Place) -> Result<Self> {
-        let tended = place.choose()?.map(Tended::new).transpose()?;
+        let chosen = place.choose()?;
+        let tended = apart(|| chosen.map(Tended::new).transpose())?;
         Ok(Self {
             tended: Mutex::new(tended),
         })
@@ -36,7 +38,7 @@ impl Upkeep {
     /// What the backend answers.
     pub fn inspect(&self, count_max: u32) -> Result<Vec<Litter>> {
         match self.tended().as_mut() {
-            Some(tended) => tended.inspect(count_max),
+            Some(tended) => apart(|| tended.inspect(count_max)),
             None => Ok(Vec::new()),
         }
     }
@@ -47,7 +49,7 @@ impl Upkeep {
     /// `busy`: somebody else has the lease now; `invalid`: it is none that may be removed.
     pub fn remove(&self, found: &Litter) -> Result<()> {
         match self.tended().as_mut() {
-            Some(tended) => tended.remove(&found.place, found.token.as_deref()),
+            Some(tended) => apart(|| tended.remove(&found.place, found.token.as_deref())),
             None => Ok(()),
         }
     }

@@ -33,6 +33,8 @@ enum Part {
     Crash,
     /// The linked components, through the Rust library
     Host,
+    /// Backends that mean harm, and the table of what they got
+    Hostile,
     /// The command, end to end
     Cli,
     /// The recorded cases in `ANNALS_VECTORS`
@@ -113,6 +115,7 @@ impl Part {
         match self {
             Self::Core | Self::Properties | Self::Large | Self::Components | Self::Crash => false,
             Self::Host
+            | Self::Hostile
             | Self::Cli
             | Self::Conformance
             | Self::Demo
@@ -138,6 +141,7 @@ impl Part {
             ),
             Self::Crash => crash(),
             Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
+            Self::Hostile => hostile(),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
             Self::Demo => demo::check(),
@@ -168,6 +172,14 @@ fn cargo_test(profile: Profile, packages: &[&str]) -> Result<Outcome> {
     for package in packages {
         command.args(["--package", package]);
     }
+    watch(&mut command, cargo_line)
+}
+
+/// Shown with its table.
+fn hostile() -> Result<Outcome> {
+    let mut command = Command::new(env!("CARGO"));
+    command.args(["test", "--release", "--package", "annals-hostile"]);
+    command.args(["--", "--nocapture"]);
     watch(&mut command, cargo_line)
 }
 

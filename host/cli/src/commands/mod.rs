@@ -1,6 +1,7 @@
 //! One module per command: its flags, and what it calls and prints.
 
 pub mod append;
+pub mod cache;
 pub mod create;
 pub mod delete;
 pub mod doctor;
@@ -47,6 +48,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Fork(after) => signals::watched(|| run_after(cli, after)),
         Command::Update(after) => signals::watched(|| run_after(cli, after)),
         Command::Delete(after) => signals::watched(|| run_after(cli, after)),
+        Command::Cache(after) => run_after(cli, after),
     }
 }
 

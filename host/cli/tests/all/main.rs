@@ -5,6 +5,7 @@
 
 mod bad_input;
 mod busy;
+mod cache;
 mod commands;
 mod damage;
 mod doctor;

@@ -13,6 +13,7 @@ use crate::component;
 use crate::compose::{Misfit, compose};
 use crate::engine::{self, Trust};
 use crate::error::Result;
+use crate::grants::Waiting;
 use crate::observer::Observers;
 
 /// The component of both.
@@ -22,6 +23,7 @@ pub(super) fn link(chosen: Chosen, observers: Observers) -> Result<Instance> {
         grants,
         settings,
         limits: _,
+        cache,
     } = chosen;
     let engine = engine::new(Trust::Full).map_err(|error| trapped(&error))?;
     let precompiled = source.bundled.map(|bundled| &bundled.composed);
@@ -33,13 +35,14 @@ pub(super) fn link(chosen: Chosen, observers: Observers) -> Result<Instance> {
         })?;
         Ok(Cow::Owned(bytes))
     };
-    let component = component::compile(&engine, precompiled, composed, &source.name)?;
-    let (grants, settings) = super::granted(&component, grants, settings)?;
+    let component =
+        component::compile(&engine, precompiled, composed, &source.name, cache.as_ref())?;
+    let (grants, settings) = super::granted(&source, &component, grants, settings)?;
 
     let mut linker = linker(&engine).map_err(|error| trapped(&error))?;
     wasmtime_wasi::p2::add_to_linker_sync(&mut linker).map_err(|error| trapped(&error))?;
     let data = Data {
-        wasi: grants.wasi()?,
+        wasi: grants.wasi(Waiting::Blocks)?,
         table: ResourceTable::new(),
         observers,
         backend: Attached::Composed,

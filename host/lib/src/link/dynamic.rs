@@ -4,49 +4,31 @@
 //! an error of the interface, since anything else would stop the store component too.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use wasmtime::component::{HasSelf, Linker, ResourceTable};
-use wasmtime::{Engine, Store, StoreLimits, StoreLimitsBuilder, Trap};
-use wasmtime_wasi::{WasiCtx, WasiCtxView, WasiView};
+use wasmtime::component::{HasSelf, InstancePre, Linker, ResourceTable};
+use wasmtime::{Engine, Store};
 
+use super::sandbox::{Blocking, Deadline, Runner, Running, Sandbox, Stop, Timed};
 use super::{Attached, Chosen, Data, Instance, Settings, explained, granted, linker, trapped};
-use crate::bindings::backend::exports::annals::session::persistence::Guest;
-use crate::bindings::backend::{SessionPersistence, SessionPersistencePre};
+use crate::bindings::backend::SessionPersistencePre;
 use crate::bindings::store::SessionStore;
 use crate::bindings::store::annals::session::{persistence, types};
-use crate::bindings::upkeep::SessionUpkeep;
-use crate::bindings::upkeep::exports::annals::session::upkeep::Guest as Upkeep;
 use crate::bundle;
 use crate::component;
 use crate::engine::{self, Trust};
 use crate::error::{Error, Result};
-use crate::grants::Grants;
+use crate::grants::{Grants, Waiting};
+use crate::limits::{Limits, Reached};
 use crate::observer::Observers;
 use crate::records::ErrorCode;
 use crate::room::Room;
 
 /// How exactly the deadline of a call is kept.
 const TICK: Duration = Duration::from_millis(50);
-
-/// What a backend may use.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Limits {
-    pub(crate) memory_bytes_max: usize,
-    /// For one call.
-    pub(crate) call_max: Duration,
-}
-
-impl Default for Limits {
-    fn default() -> Self {
-        Self {
-            memory_bytes_max: 1 << 30,
-            call_max: Duration::from_secs(60),
-        }
-    }
-}
 
 /// The store component, its calls forwarded to the backend, if there is one.
 pub(super) fn link(
@@ -72,12 +54,18 @@ pub(super) fn instantiate(
     let engine = engine::new(Trust::Full).map_err(|error| trapped(&error))?;
     let bundled = bundle::store()?;
     let bytes = || Ok(bundled.wasm.into());
-    let component = component::compile(&engine, Some(&bundled.alone), bytes, "the session store")?;
+    let component = component::compile(
+        &engine,
+        Some(&bundled.alone),
+        bytes,
+        "the session store",
+        None,
+    )?;
     let mut linker = linker(&engine).map_err(|error| trapped(&error))?;
     persistence::add_to_linker::<_, HasSelf<_>>(&mut linker, |data: &mut Data| &mut data.backend)
         .map_err(|error| trapped(&error))?;
     let data = Data {
-        wasi: Grants::nothing().wasi()?,
+        wasi: Grants::nothing().wasi(Waiting::Blocks)?,
         table: ResourceTable::new(),
         observers,
         backend: Attached::Forwarded(backend.map(Box::new)),
@@ -89,43 +77,22 @@ pub(super) fn instantiate(
     Ok((store, exports))
 }
 
-/// What the wasmtime store of a backend holds.
-pub(super) struct Sandbox {
-    wasi: WasiCtx,
-    table: ResourceTable,
-    limits: StoreLimits,
-}
-
-impl WasiView for Sandbox {
-    fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView {
-            ctx: &mut self.wasi,
-            table: &mut self.table,
-        }
-    }
-}
-
-impl types::Host for Sandbox {}
-
 /// A backend that is started when it is called, and again when it is called after it stopped.
 pub(crate) struct Backend {
     name: String,
     engine: Engine,
-    component: SessionPersistencePre<Sandbox>,
+    component: InstancePre<Sandbox>,
+    /// None for one that came with this crate, which may block.
+    runner: Option<Arc<Runner>>,
     grants: Grants,
     limits: Limits,
     /// What `configure` was called with, for the next start.
     configured: Option<Settings>,
     running: Option<Running>,
+    /// When the store began what it calls the backend for.
+    since: Instant,
     /// Kept for its end.
     _ticker: Ticker,
-}
-
-struct Running {
-    store: Store<Sandbox>,
-    exports: SessionPersistence,
-    /// None where it does not have that interface.
-    upkeep: Option<SessionUpkeep>,
 }
 
 pub(super) type Answer<R> = std::result::Result<R, types::Error>;
@@ -138,28 +105,39 @@ impl Backend {
             grants,
             settings,
             limits,
+            cache,
         } = chosen;
         let engine = engine::new(Trust::Bounded).map_err(|error| trapped(&error))?;
-        let component = source.compile(&engine)?;
-        let (grants, settings) = granted(&component, grants, settings)?;
+        let component = source.compile(&engine, cache.as_ref())?;
+        let (grants, settings) = granted(&source, &component, grants, settings)?;
+        let is_trusted = source.bundled.is_some();
+        let runner = match is_trusted {
+            true => None,
+            false => Some(Arc::new(Runner::new()?)),
+        };
         let mut linker = Linker::new(&engine);
         types::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox: &mut Sandbox| sandbox)
-            .and_then(|()| wasmtime_wasi::p2::add_to_linker_sync(&mut linker))
+            .and_then(|()| match &runner {
+                None => wasmtime_wasi::p2::add_to_linker_sync(&mut linker),
+                Some(_) => wasmtime_wasi::p2::add_to_linker_async(&mut linker),
+            })
             .map_err(|error| trapped(&error))?;
-        let instance = linker
+        let component = linker
             .instantiate_pre(&component)
             .map_err(|error| component::import_missing(&source.name, &error))?;
-        let component = SessionPersistencePre::new(instance)
+        SessionPersistencePre::new(component.clone())
             .map_err(|error| source.lacks_world(&error.root_cause().to_string()))?;
         let ticker = Ticker::start(&engine)?;
         let mut backend = Self {
             name: source.name,
             engine,
             component,
+            runner,
             grants,
             limits,
             configured: None,
             running: None,
+            since: Instant::now(),
             _ticker: ticker,
         };
         // A root that is not there, or a component that cannot even start, is an error of the builder.
@@ -172,7 +150,7 @@ impl Backend {
     /// [`Backend::new`], and configured: what the backend says against its settings is an error here.
     pub(crate) fn tried(chosen: Chosen) -> Result<(Self, Settings)> {
         let (mut backend, settings) = Self::new(chosen)?;
-        let configured = backend.call(|guest, store| guest.call_configure(store, &settings));
+        let configured = persistence!(backend, call_configure(&settings));
         configured.map_err(|error| explained(error, backend.root().as_deref()))?;
         backend.remember(settings.clone());
         Ok((backend, settings))
@@ -188,45 +166,75 @@ impl Backend {
         self.configured = Some(settings);
     }
 
+    /// An error of what somebody else's backend keeps, with the name of its component, unless it is named already.
+    pub(super) fn named_in(&self, error: Error) -> Error {
+        let is_about_medium = match error.code {
+            ErrorCode::Corrupt
+            | ErrorCode::UnsupportedVersion
+            | ErrorCode::SeqConflict
+            | ErrorCode::ReadOnly
+            | ErrorCode::NoSpace
+            | ErrorCode::Unavailable => true,
+            ErrorCode::Other => error.reason != "listener-error",
+            ErrorCode::NotFound
+            | ErrorCode::AlreadyExists
+            | ErrorCode::Busy
+            | ErrorCode::Invalid
+            | ErrorCode::Limit
+            | ErrorCode::NotConfigured
+            | ErrorCode::Reentrant => false,
+        };
+        let is_foreign = self.runner.is_some();
+        if !is_foreign || !is_about_medium || error.has_fact("component") {
+            return error;
+        }
+        let message = format!("{} (from {})", error.message, self.name);
+        Error { message, ..error }.fact("component", self.name.as_str())
+    }
+
+    /// The store begins something new, for which it may call often.
+    pub(super) fn begin(&mut self) {
+        self.since = Instant::now();
+    }
+
     /// Starts a new instance, not configured yet.
     fn start(&self) -> Result<Running> {
-        let limits = StoreLimitsBuilder::new()
-            .memory_size(self.limits.memory_bytes_max)
-            .build();
-        let sandbox = Sandbox {
-            wasi: self.grants.wasi()?,
-            table: ResourceTable::new(),
-            limits,
+        let waiting = match self.runner {
+            None => Waiting::Blocks,
+            Some(_) => Waiting::Aside,
         };
-        let mut store = Store::new(&self.engine, sandbox);
-        store.set_hostcall_fuel(engine::CALL_BYTES_MAX);
-        store.limiter(|sandbox| &mut sandbox.limits);
-        store.set_epoch_deadline(self.ticks());
-        let instance = self.component.instance_pre().instantiate(&mut store);
-        let instance = instance.map_err(|error| self.stopped(&error))?;
-        let exports =
-            SessionPersistence::new(&mut store, &instance).map_err(|error| self.stopped(&error))?;
-        let upkeep = SessionUpkeep::new(&mut store, &instance).ok();
-        Ok(Running {
-            store,
-            exports,
-            upkeep,
+        let sandbox = Sandbox::new(self.grants.wasi(waiting)?, self.limits);
+        let (runner, deadline) = (self.runner.as_ref(), self.deadline()?);
+        Running::start(&self.engine, &self.component, sandbox, runner, deadline)
+            .map_err(|stop| self.stopped(stop))
+    }
+
+    /// For the next call, out of what is left for all of them.
+    fn deadline(&self) -> Result<Deadline> {
+        let left = self
+            .limits
+            .operation_max
+            .saturating_sub(self.since.elapsed());
+        if left.is_zero() {
+            return Err(self.took_too_long());
+        }
+        let time = left.min(self.limits.call_max);
+        // Never less than one whole tick away.
+        let ticks = u64::try_from(time.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX);
+        Ok(Deadline {
+            time,
+            ticks: ticks.saturating_add(2),
         })
     }
 
-    /// Ticks until the deadline, which is never less than one whole tick away.
-    fn ticks(&self) -> u64 {
-        let ticks = self.limits.call_max.as_millis() / TICK.as_millis();
-        u64::try_from(ticks).unwrap_or(u64::MAX).saturating_add(2)
-    }
-
-    /// Calls the backend, which is started and configured first when it is not running.
+    /// Calls the backend in the way in which it is called; it is started and configured first when it is not running.
     pub(super) fn call<R>(
         &mut self,
-        call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
+        blocking: impl FnOnce(&Blocking, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
+        timed: impl AsyncFnOnce(&Timed, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
     ) -> Answer<R> {
         self.run()?;
-        self.call_running(call)
+        self.call_running(blocking, timed)
     }
 
     /// Starts and configures the backend when it is not running.
@@ -238,7 +246,7 @@ impl Backend {
         let Some(settings) = self.configured.clone() else {
             return Ok(());
         };
-        let again = self.call_running(|guest, store| guest.call_configure(store, &settings));
+        let again = persistence!(self, call_configure(&settings));
         if again.is_err() {
             self.running = None;
         }
@@ -247,56 +255,63 @@ impl Backend {
 
     fn call_running<R>(
         &mut self,
-        call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
+        blocking: impl FnOnce(&Blocking, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
+        timed: impl AsyncFnOnce(&Timed, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
     ) -> Answer<R> {
-        let ticks = self.ticks();
-        let Some(Running { store, exports, .. }) = &mut self.running else {
+        let deadline = self.deadline()?;
+        let Some(running) = &mut self.running else {
             return Err(not_running(&self.name).into());
         };
-        store.set_epoch_deadline(ticks);
-        let answer = call(exports.annals_session_persistence(), store);
-        self.answered(answer)
+        running
+            .call(deadline, blocking, timed)
+            .unwrap_or_else(|stop| {
+                // It cannot be entered again, whatever stopped it.
+                self.running = None;
+                Err(self.stopped(stop).into())
+            })
     }
 
-    /// [`Backend::call`] of the interface `upkeep`; none where the backend does not have it.
-    pub(super) fn call_upkeep<R>(
-        &mut self,
-        call: impl FnOnce(&Upkeep, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
-    ) -> Option<Answer<R>> {
-        if let Err(error) = self.run() {
-            return Some(Err(error));
+    fn stopped(&self, stop: Stop) -> Error {
+        match stop {
+            Stop::Late => {
+                let ms = self.limits.call_max.as_millis();
+                let left = self
+                    .limits
+                    .operation_max
+                    .saturating_sub(self.since.elapsed());
+                if left.is_zero() {
+                    return self.took_too_long();
+                }
+                let cause = format!("did not answer within {ms} ms (call-ms-max)");
+                self.failed("backend-timeout", &cause)
+                    .fact("limit", "call-ms-max")
+            }
+            Stop::Limit(Reached { limit, max }) => {
+                let cause = format!("wanted more than it may have, {limit} is {max}");
+                self.failed("backend-limit", &cause)
+                    .fact("limit", limit)
+                    .fact("max", max)
+            }
+            Stop::Room(room) => room.ran_out(&format!("{} cannot run", self.name)),
+            Stop::Trap(cause) => {
+                let cause = format!("failed: {}", cause.replace('\n', " "));
+                self.failed("backend-trapped", &cause)
+            }
         }
-        let ticks = self.ticks();
-        let Running { store, upkeep, .. } = self.running.as_mut()?;
-        store.set_epoch_deadline(ticks);
-        let answer = call(upkeep.as_ref()?.annals_session_upkeep(), store);
-        Some(self.answered(answer))
     }
 
-    fn answered<R>(&mut self, answer: wasmtime::Result<Answer<R>>) -> Answer<R> {
-        answer.unwrap_or_else(|error| {
-            // After a trap the instance cannot be entered again.
-            self.running = None;
-            Err(self.stopped(&error).into())
-        })
+    fn took_too_long(&self) -> Error {
+        let ms = self.limits.operation_max.as_millis();
+        let cause = format!("took longer than {ms} ms for one operation (operation-ms-max)");
+        self.failed("backend-timeout", &cause)
+            .fact("limit", "operation-ms-max")
     }
 
-    fn stopped(&self, error: &wasmtime::Error) -> Error {
-        if let Some(room) = Room::of_wasmtime(error) {
-            return room.ran_out(&format!("{} cannot run", self.name));
-        }
-        let timed_out = matches!(error.downcast_ref::<Trap>(), Some(Trap::Interrupt));
-        let reason = if timed_out {
-            "backend-timeout"
-        } else {
-            "backend-trapped"
-        };
-        Error::trapped(
-            &self.name,
-            reason,
-            error,
-            "it is started again by the next call",
-        )
+    fn failed(&self, reason: &str, cause: &str) -> Error {
+        let name = &self.name;
+        let message = format!("{name} {cause}; it is started again by the next call");
+        let facts = [("component", name.as_str()), ("cause", cause)];
+        Error::new(ErrorCode::Unavailable, reason, message, &facts)
     }
 }
 

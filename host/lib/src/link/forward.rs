@@ -1,37 +1,31 @@
 //! The store component's calls of its backend, passed on to where that runs.
 
-use wasmtime::Store;
-
 use super::Attached;
-use super::dynamic::{Answer, Sandbox};
-use crate::bindings::backend::exports::annals::session::persistence::Guest;
+use super::dynamic::{Answer, Backend};
 use crate::bindings::store::annals::session::persistence::Host;
-use crate::bindings::store::annals::session::types::Eviction;
+use crate::bindings::store::annals::session::types::{self, Eviction};
 use crate::error::Error;
 use crate::records::{BackendInfo, Batch, ErrorCode, Listing, Page, SessionHeader, SessionSummary};
 
-fn not_linked() -> Error {
-    let message = "there is no backend; build with one, or bind one";
-    Error::new(ErrorCode::NotConfigured, "not-configured", message, &[])
-}
-
-/// Forwards to the backend, where there is one.
-fn forward<R>(
-    attached: &mut Attached,
-    call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
-) -> Answer<R> {
-    match attached {
-        Attached::Forwarded(Some(backend)) => backend.call(call),
-        Attached::Forwarded(None) | Attached::Composed => Err(not_linked().into()),
+impl Attached {
+    /// The backend, where there is one.
+    fn backend(&mut self) -> std::result::Result<&mut Backend, types::Error> {
+        match self {
+            Self::Forwarded(Some(backend)) => Ok(backend),
+            Self::Forwarded(None) | Self::Composed => {
+                let message = "there is no backend; build with one, or bind one";
+                let error = Error::new(ErrorCode::NotConfigured, "not-configured", message, &[]);
+                Err(error.into())
+            }
+        }
     }
 }
 
 impl Host for Attached {
     fn configure(&mut self, settings: Vec<(String, String)>) -> Answer<BackendInfo> {
-        let info = forward(self, |guest, store| guest.call_configure(store, &settings))?;
-        if let Attached::Forwarded(Some(backend)) = self {
-            backend.remember(settings);
-        }
+        let backend = self.backend()?;
+        let info = persistence!(backend, call_configure(&settings))?;
+        backend.remember(settings);
         Ok(info)
     }
 
@@ -41,68 +35,53 @@ impl Host for Attached {
         holder: String,
         evict: Option<Eviction>,
     ) -> Answer<String> {
-        forward(self, |guest, store| {
-            guest.call_acquire(store, id.as_ref(), &holder, evict.as_ref())
-        })
+        persistence!(
+            self.backend()?,
+            call_acquire(id.as_ref(), &holder, evict.as_ref())
+        )
     }
 
     fn renew(&mut self, id: Option<String>, token: String) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_renew(store, id.as_ref(), &token)
-        })
+        persistence!(self.backend()?, call_renew(id.as_ref(), &token))
     }
 
     fn release(&mut self, id: Option<String>, token: String) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_release(store, id.as_ref(), &token)
-        })
+        persistence!(self.backend()?, call_release(id.as_ref(), &token))
     }
 
     fn create(&mut self, header: SessionHeader, token: String, first: Batch) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_create(store, &header, &token, &first)
-        })
+        persistence!(self.backend()?, call_create(&header, &token, &first))
     }
 
     fn append(&mut self, id: String, token: String, events: Batch) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_append(store, &id, &token, &events)
-        })
+        persistence!(self.backend()?, call_append(&id, &token, &events))
     }
 
     fn load(&mut self, id: String, cursor: u64, bytes_max: u32) -> Answer<Page> {
-        forward(self, |guest, store| {
-            guest.call_load(store, &id, cursor, bytes_max)
-        })
+        persistence!(self.backend()?, call_load(&id, cursor, bytes_max))
     }
 
     fn truncate(&mut self, id: String, token: String, keep_events: u64) -> Answer<()> {
-        forward(self, |guest, store| {
-            guest.call_truncate(store, &id, &token, keep_events)
-        })
+        persistence!(self.backend()?, call_truncate(&id, &token, keep_events))
     }
 
     fn list(&mut self, cursor: Option<String>, count_max: u32) -> Answer<Listing> {
-        forward(self, |guest, store| {
-            guest.call_list(store, cursor.as_deref(), count_max)
-        })
+        persistence!(self.backend()?, call_list(cursor.as_deref(), count_max))
     }
 
     fn has(&mut self, id: String) -> Answer<bool> {
-        forward(self, |guest, store| guest.call_has(store, &id))
+        persistence!(self.backend()?, call_has(&id))
     }
 
     fn load_cut(&mut self, id: String, cursor: u64, bytes_max: u32) -> Answer<Page> {
-        forward(self, |guest, store| {
-            guest.call_load_cut(store, &id, cursor, bytes_max)
-        })
+        persistence!(self.backend()?, call_load_cut(&id, cursor, bytes_max))
     }
 
     fn delete(&mut self, id: String, token: String) -> Answer<()> {
-        forward(self, |guest, store| guest.call_delete(store, &id, &token))
+        persistence!(self.backend()?, call_delete(&id, &token))
     }
 
     fn update(&mut self, id: String, summary: SessionSummary) -> Answer<()> {
-        forward(self, |guest, store| guest.call_update(store, &id, &summary))
+        persistence!(self.backend()?, call_update(&id, &summary))
     }
 }

@@ -1,11 +1,15 @@
 //! The store component with a backend, instantiated, and the live sessions that handles point to.
 
+#[macro_use]
+mod calls;
+
 mod alone;
 mod composed;
 mod dynamic;
 mod entry;
 mod forward;
 mod live;
+mod sandbox;
 mod swap;
 mod tended;
 
@@ -20,18 +24,21 @@ use crate::bindings::store::SessionStore;
 use crate::bindings::store::annals::session::{observer, types};
 use crate::bindings::store::exports::annals::session::store::Guest;
 use crate::builder::Link;
+use crate::cache::Cache;
 use crate::component::{self, Source};
 use crate::error::{Error, Result};
 use crate::grants::{GUEST_ROOT, Grants};
 use crate::holder;
+use crate::limits::Limits;
 use crate::medium;
+use crate::needs;
 use crate::observer::Observers;
 use crate::records::{BackendInfo, Batch, ErrorCode, StoreOptions};
 use crate::room::Room;
 use crate::watch::Watch;
 
 pub(crate) use alone::Alone;
-pub(crate) use dynamic::{Backend, Limits};
+pub(crate) use dynamic::Backend;
 pub(crate) use live::Entered;
 pub(crate) use swap::Leaving;
 pub(crate) use tended::Tended;
@@ -40,6 +47,9 @@ use live::Live;
 
 /// The setting that names a backend's root.
 const ROOT_SETTING: &str = "root";
+
+/// What a store composed with a backend imports besides.
+const OBSERVER: &str = "annals:session/observer@0.1.0";
 
 /// Name and value of each setting of a backend.
 type Settings = Vec<(String, String)>;
@@ -50,6 +60,7 @@ pub(crate) struct Chosen {
     pub(crate) grants: Grants,
     pub(crate) settings: Settings,
     pub(crate) limits: Limits,
+    pub(crate) cache: Option<Cache>,
 }
 
 /// What the builder chose.
@@ -222,9 +233,18 @@ impl Linked {
             &mut Store<Data>,
         ) -> wasmtime::Result<std::result::Result<R, types::Error>>,
     ) -> Result<R> {
+        if let Attached::Forwarded(Some(backend)) = &mut self.store.data_mut().backend {
+            backend.begin();
+        }
         let guest = self.exports.annals_session_store();
         let answer = call(guest, &mut self.store).map_err(|error| trapped(&error))?;
-        answer.map_err(|error| explained(error, self.bound.root.as_deref()))
+        answer.map_err(|error| {
+            let error = explained(error, self.bound.root.as_deref());
+            match &self.store.data().backend {
+                Attached::Forwarded(Some(backend)) => backend.named_in(error),
+                Attached::Forwarded(None) | Attached::Composed => error,
+            }
+        })
     }
 }
 
@@ -245,14 +265,22 @@ fn trapped(error: &wasmtime::Error) -> Error {
 }
 
 /// A component that uses no files gets no root; one that does finds it in the setting `root`, which then is nobody
-/// else's to give: another value would name a directory inside the granted one, or none.
+/// else's to give: another value would name a directory inside the granted one, or none. One that imports more than it is
+/// granted is refused, unless it came with this crate.
 fn granted(
+    source: &Source,
     component: &Component,
     grants: Grants,
     mut settings: Settings,
 ) -> Result<(Grants, Settings)> {
+    if source.bundled.is_none() {
+        let imports = component::imports(component);
+        // A store composed with it imports its observer.
+        let of_backend = imports.iter().filter(|name| *name != OBSERVER);
+        needs::check(&source.name, of_backend.map(String::as_str), &grants)?;
+    }
     if !component::uses_files(component) {
-        return Ok((Grants::nothing(), settings));
+        return Ok((grants.without_files(), settings));
     }
     if grants.has_root() {
         if settings.iter().any(|(name, _)| name == ROOT_SETTING) {

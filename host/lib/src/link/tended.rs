@@ -1,12 +1,10 @@
 //! A backend by itself, for its interface `upkeep`.
 
-use wasmtime::Store;
-
-use super::dynamic::{Answer, Backend, Sandbox};
+use super::dynamic::{Answer, Backend};
 use super::{Chosen, explained};
-use crate::bindings::upkeep::exports::annals::session::upkeep::Guest;
+use crate::bindings::timed::upkeep::exports::annals::session::upkeep as timed;
 use crate::error::Result;
-use crate::records::Litter;
+use crate::records::{Litter, LitterKind};
 
 /// A configured backend without a store. It holds no lease, and others may use the same medium.
 pub(crate) struct Tended {
@@ -21,21 +19,44 @@ impl Tended {
 
     /// Nothing where the backend does not have the interface.
     pub(crate) fn inspect(&mut self, count_max: u32) -> Result<Vec<Litter>> {
-        let found = self.ask(|upkeep, store| upkeep.call_inspect(store, count_max));
-        found.unwrap_or_else(|| Ok(Vec::new()))
+        self.backend.begin();
+        let found = upkeep!(self.backend, call_inspect(count_max), converted);
+        Ok(self.explained(found)?.unwrap_or_default())
     }
 
     pub(crate) fn remove(&mut self, place: &str, token: Option<&str>) -> Result<()> {
-        let removed = self.ask(|upkeep, store| upkeep.call_remove(store, place, token));
-        removed.unwrap_or(Ok(()))
+        self.backend.begin();
+        let removed = upkeep!(
+            self.backend,
+            call_remove(place, token),
+            std::convert::identity
+        );
+        self.explained(removed).map(Option::unwrap_or_default)
     }
 
-    fn ask<R>(
-        &mut self,
-        call: impl FnOnce(&Guest, &mut Store<Sandbox>) -> wasmtime::Result<Answer<R>>,
-    ) -> Option<Result<R>> {
+    fn explained<R>(&self, answer: Answer<R>) -> Result<R> {
         let root = self.backend.root();
-        let answer = self.backend.call_upkeep(call)?;
-        Some(answer.map_err(|error| explained(error, root.as_deref())))
+        answer.map_err(|error| explained(error, root.as_deref()))
     }
+}
+
+/// What a backend under a deadline answers has types of its own.
+fn converted(found: Vec<timed::Litter>) -> Vec<Litter> {
+    let one = |found: timed::Litter| Litter {
+        kind: match found.kind {
+            timed::LitterKind::Temporary => LitterKind::Temporary,
+            timed::LitterKind::Lease => LitterKind::Lease,
+            timed::LitterKind::Orphan => LitterKind::Orphan,
+            timed::LitterKind::OrphanedCut => LitterKind::OrphanedCut,
+            timed::LitterKind::Duplicate => LitterKind::Duplicate,
+            timed::LitterKind::DamagedLease => LitterKind::DamagedLease,
+            timed::LitterKind::DamagedSummary => LitterKind::DamagedSummary,
+        },
+        place: found.place,
+        id: found.id,
+        holder: found.holder,
+        token: found.token,
+        note: found.note,
+    };
+    found.into_iter().map(one).collect()
 }

@@ -4,7 +4,8 @@ use std::path::Path;
 
 use wasm_encoder::{
     BlockType, CodeSection, EntityType, ExportKind, ExportSection, Function, FunctionSection,
-    ImportSection, Instruction, MemorySection, MemoryType, Module, TypeSection, ValType,
+    ImportSection, Instruction, MemorySection, MemoryType, Module, RefType, TableSection,
+    TableType, TypeSection, ValType,
 };
 use wit_component::{ComponentEncoder, StringEncoding, embed_component_metadata};
 use wit_parser::abi::{AbiVariant, WasmType};
@@ -19,6 +20,12 @@ pub enum Fault {
     Loop,
     /// Needs what no backend gets.
     Greed,
+    /// Has many memories, none of them large.
+    Memories,
+    /// Has more memories than a backend may have.
+    MemoriesBeyondCount,
+    /// Has several tables, none of them too large alone.
+    Tables,
 }
 
 const WORLDS: &str = "
@@ -112,7 +119,7 @@ impl Functions {
         self.exports.export(name, ExportKind::Func, index);
         let mut body = Function::new([]);
         match self.fault {
-            Fault::Trap => {}
+            Fault::Trap | Fault::Memories | Fault::MemoriesBeyondCount | Fault::Tables => {}
             Fault::Loop => {
                 body.instruction(&Instruction::Loop(BlockType::Empty));
                 body.instruction(&Instruction::Br(0));
@@ -129,20 +136,38 @@ impl Functions {
     }
 
     fn finish(mut self) -> Vec<u8> {
+        let (count, pages) = match self.fault {
+            Fault::Memories => (40, 1024),
+            Fault::MemoriesBeyondCount => (65, 1),
+            Fault::Trap | Fault::Loop | Fault::Greed | Fault::Tables => (1, 1),
+        };
         let mut memories = MemorySection::new();
-        memories.memory(MemoryType {
-            minimum: 1,
-            maximum: None,
-            memory64: false,
-            shared: false,
-            page_size_log2: None,
-        });
+        for _ in 0..count {
+            memories.memory(MemoryType {
+                minimum: pages,
+                maximum: None,
+                memory64: false,
+                shared: false,
+                page_size_log2: None,
+            });
+        }
+        let mut tables = TableSection::new();
+        for _ in 0..if self.fault == Fault::Tables { 3 } else { 0 } {
+            tables.table(TableType {
+                element_type: RefType::FUNCREF,
+                table64: false,
+                minimum: 500_000,
+                maximum: None,
+                shared: false,
+            });
+        }
         self.exports.export("memory", ExportKind::Memory, 0);
         let mut module = Module::new();
         module
             .section(&self.types)
             .section(&self.imports)
             .section(&self.functions)
+            .section(&tables)
             .section(&memories)
             .section(&self.exports)
             .section(&self.code);

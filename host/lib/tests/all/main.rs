@@ -4,12 +4,15 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod agents;
+mod cache;
 mod components;
 mod entries;
 mod evictions;
 mod faulty;
+mod grants;
 mod handles;
 mod imports;
+mod inspecting;
 mod large;
 mod leases;
 mod links;
@@ -18,6 +21,7 @@ mod observers;
 mod rebinding;
 mod rooms;
 mod roots;
+mod runtimes;
 mod strict;
 mod swap;
 mod traps;

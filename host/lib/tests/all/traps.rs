@@ -33,9 +33,14 @@ fn the_store_lives_on_and_the_backend_starts_again() {
     let error = large.flush().unwrap_err();
     assert_eq!(
         (error.code, error.reason.as_str()),
-        (ErrorCode::Unavailable, "backend-trapped")
+        (ErrorCode::Unavailable, "backend-limit")
     );
     assert!(error.message.contains("backend jsonl"), "{}", error.message);
+    assert!(
+        error.message.contains("memory-bytes-max"),
+        "{}",
+        error.message
+    );
     assert!(!error.message.contains('\n'), "{}", error.message);
 
     // Nothing is lost in the store, and the other session goes on as if nothing had been.
@@ -76,6 +81,27 @@ fn a_backend_that_never_returns() {
     assert!(started.elapsed().as_secs() < 10);
 }
 
+// A limit for each memory and table was none: a component has as many of them as it likes.
+#[test]
+fn memories_and_tables_are_counted_together() {
+    for (fault, reason, named) in [
+        (Fault::Memories, "backend-limit", "memory-bytes-max"),
+        (Fault::Tables, "backend-limit", "table-elements-max"),
+        (
+            Fault::MemoriesBeyondCount,
+            "backend-trapped",
+            "memory count",
+        ),
+    ] {
+        let error = Annals::builder().backend(given(fault)).build().unwrap_err();
+        assert_eq!(
+            (error.code, error.reason.as_str()),
+            (ErrorCode::Unavailable, reason)
+        );
+        assert!(error.message.contains(named), "{}", error.message);
+    }
+}
+
 // A root that was taken away was made again, empty, when the backend started again: every session seemed gone.
 #[test]
 fn a_backend_that_starts_again_makes_no_new_root() {
@@ -89,7 +115,7 @@ fn a_backend_that_starts_again_makes_no_new_root() {
         .unwrap();
     let large = annals.create(CreateOptions::default()).unwrap();
     large.append(&long_turn(8 * MIB)).unwrap();
-    assert_eq!(large.flush().unwrap_err().reason, "backend-trapped");
+    assert_eq!(large.flush().unwrap_err().reason, "backend-limit");
     std::fs::rename(&root, parent.path().join("away")).unwrap();
     for _ in 0..2 {
         let error = annals.has("a").unwrap_err();

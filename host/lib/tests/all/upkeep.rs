@@ -69,7 +69,7 @@ fn after_the_backend_stopped_nothing_is_called_clean() {
     };
     let stop = || {
         let error = upkeep.remove(&too_long).unwrap_err();
-        assert_eq!(error.reason, "backend-trapped");
+        assert_eq!(error.reason, "backend-limit");
     };
     stop();
     assert_eq!(upkeep.inspect(10).unwrap(), found);
