@@ -17,6 +17,7 @@ use crate::live::{Live, SessionKey, Slot};
 use crate::medium::sealed_log;
 use crate::observer::Observer;
 use crate::out_of_band::check_types;
+use crate::room::{Beside, Room, bytes_of_lines};
 use crate::session::check_lengths;
 
 /// Live sessions in memory, stored ones through the backend. It has no clock and no randomness.
@@ -29,6 +30,7 @@ pub struct Store<P, O> {
     /// The last number given to an id.
     last_minted: u64,
     pub(crate) options: StoreOptions,
+    pub(crate) room: Room,
 }
 
 /// A live session of that handle, or `not-found`.
@@ -53,6 +55,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             last_entry: 0,
             last_minted: 0,
             options: StoreOptions::default(),
+            room: Room::default(),
         }
     }
 
@@ -83,13 +86,14 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         Ok(info)
     }
 
-    /// A session that begins with `seed`.
-    pub(crate) fn seeded(&self, header: Header, seed: &str) -> Result<Session> {
+    /// A session that begins with `seed`, and will stand beside the others.
+    pub(crate) fn seeded(&self, header: Header, seed: &str, others: Beside) -> Result<Session> {
         if sealed::is_sealed(&header) {
             return Err(sealed_log(ErrorCode::Invalid, &header.id));
         }
+        others.check(bytes_of_lines(seed))?;
         if let Some(info) = self.backend.info() {
-            check_lengths(seed, info.record_bytes_max, 0)?;
+            check_lengths(seed, info.record_bytes_max)?;
         }
         let session = if seed.is_empty() {
             Session::new(header)

@@ -3,11 +3,13 @@
 //! Absent: session logic. Each command turns its flags into calls of the `annals` library and prints what comes back.
 
 mod args;
+mod boundary;
 mod commands;
 mod failure;
 mod header;
 mod input;
 mod lines;
+mod new_file;
 mod output;
 mod place;
 mod signals;
@@ -31,6 +33,7 @@ fn main() -> ExitCode {
     // Logs hold whole conversations. Components cannot set modes, so what they make is kept for its owner from here.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    signals::outlive_long_files();
     // One line for people, as for every other failure.
     panic::set_hook(Box::new(|fault| {
         PANICKED.store(true, Ordering::SeqCst);

@@ -13,6 +13,7 @@ use crate::limits::Limits;
 use crate::link::Chosen;
 use crate::middleware::{self, Middleware};
 use crate::needs::Need;
+use crate::room;
 
 /// Which component keeps the sessions.
 #[derive(Clone, Debug)]
@@ -232,6 +233,7 @@ impl Place {
 
     /// The component, read, and what goes with it; none without a backend.
     pub(crate) fn choose(self) -> Result<Option<Chosen>> {
+        room::check()?;
         let backend = match self.backend {
             Backend::Jsonl => Source::bundled("jsonl")?,
             Backend::Memory => Source::bundled("memory")?,

@@ -5,7 +5,9 @@ mod build;
 mod conformance;
 mod demo;
 mod fuzz;
+mod outcome;
 mod smoke;
+mod soak;
 mod tests;
 
 use std::process::ExitCode;
@@ -29,6 +31,7 @@ enum Task {
     Bench(bench::Bench),
     Conformance(conformance::Conformance),
     Fuzz(fuzz::Fuzz),
+    Soak(soak::Soak),
     Test(tests::Test),
 }
 
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
         Task::Bench(bench) => bench.run(),
         Task::Conformance(conformance) => conformance.run(),
         Task::Fuzz(fuzz) => fuzz.run(),
+        Task::Soak(soak) => soak.run(),
         Task::Test(test) => test.run(),
     };
     done.unwrap_or_else(|error| {

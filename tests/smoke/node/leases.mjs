@@ -44,7 +44,7 @@ export async function checkLeases({ check, refused, store, root, command, compon
     const { code, errors } = await append("--wait", "200");
     assert.equal(code, 1, errors);
     assert.ok(errors.includes(`pid ${process.pid}`), errors);
-    assert.ok(errors.includes(`annals fork ${id}`), errors);
+    assert.ok(errors.includes(`annals salvage ${id} --fork`), errors);
     session.close();
     assert.equal((await append("--wait", "0")).code, 0);
   });

@@ -65,7 +65,7 @@ class Leases:
         self.annals.session("flush", handle)
         code, errors = self.append("--wait", "200")
         expect(code, 1, errors)
-        for words in (f"pid {os.getpid()}", f"annals fork {SESSION}"):
+        for words in (f"pid {os.getpid()}", f"annals salvage {SESSION} --fork"):
             expect(words in errors, True, errors)
         self.annals.session("close", handle)
         expect(self.append("--wait", "0")[0], 0, "code")

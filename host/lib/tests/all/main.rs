@@ -19,6 +19,8 @@ mod links;
 mod log;
 mod middleware;
 mod observers;
+mod rebinding;
+mod rooms;
 mod roots;
 mod runtimes;
 mod strict;
