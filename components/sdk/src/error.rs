@@ -1,5 +1,7 @@
 //! Building the one error record.
 
+use std::io::{self, ErrorKind};
+
 use annals_core::fault::quoted;
 
 use crate::types::{Error, ErrorCode};
@@ -50,10 +52,61 @@ impl Error {
             .fact("actual", actual)
     }
 
+    /// A session id is empty.
+    pub fn empty_id() -> Self {
+        let message = "a session id must not be empty; give one";
+        Self::new(ErrorCode::Invalid, "empty-path-segment", message)
+    }
+
+    /// A setting that is unknown, missing or out of range; `cure` says what is taken.
+    pub fn bad_setting(name: &str, cure: &str) -> Self {
+        let message = format!("setting {} is not taken so: {cure}", quoted(name));
+        Self::new(ErrorCode::Invalid, "setting-invalid", message).fact("setting", name)
+    }
+
+    /// No page or listing gave the cursor, or what it led into is gone. An empty `id` means a listing.
+    pub fn bad_cursor(id: &str) -> Self {
+        let of = match id {
+            "" => "no listing gave this cursor".to_owned(),
+            _ => format!(
+                "no page of session {} gave this cursor, or it shrank since",
+                quoted(id)
+            ),
+        };
+        let message = format!("{of}; begin again without one");
+        Self::new(ErrorCode::Invalid, "cursor-invalid", message).fact("id", id)
+    }
+
+    /// A named limit was reached; `what` says by what.
+    pub fn limit(name: &str, what: &str, actual: u64, max: u64) -> Self {
+        let message = format!("{what} has {actual} bytes, at most {max} are possible ({name})");
+        Self::new(ErrorCode::Limit, "limit-reached", message)
+            .fact("limit", name)
+            .fact("max", max)
+            .fact("actual", actual)
+    }
+
     /// `configure` has not succeeded yet.
     pub fn not_configured() -> Self {
         let message = "the backend is not configured; call configure first";
         Self::new(ErrorCode::NotConfigured, "not-configured", message)
+    }
+}
+
+/// A failed file operation, for backends that have nothing to add: the path of a component's file says little to people.
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        let (code, reason) = match error.kind() {
+            ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+                (ErrorCode::ReadOnly, "io-read-only")
+            }
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded | ErrorKind::FileTooLarge => {
+                (ErrorCode::NoSpace, "io-no-space")
+            }
+            ErrorKind::TimedOut => (ErrorCode::Unavailable, "io-unavailable"),
+            _ => (ErrorCode::Other, "io-failed"),
+        };
+        Self::new(code, reason, format!("the medium failed: {error}"))
     }
 }
 

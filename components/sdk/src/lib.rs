@@ -1,7 +1,10 @@
-//! What a backend needs: implement [`Persistence`], then write `annals_sdk::export!(Backend);`.
+//! What a backend needs: implement [`blobs::Blobs`], the short way, or [`Persistence`] itself, then write
+//! `annals_sdk::export!(Backend);`. `docs/writing-a-backend.md` leads through it.
 //!
 //! The types are those of `wit/types.wit`; the comments there and in `wit/annals.wit` are the contract of every
-//! function here.
+//! function here. What many backends need besides is here too: a log as bytes ([`log`]), names for files ([`names`]),
+//! pieces of a listing ([`listing`]), leases in memory ([`leases`]), errors ([`types::Error`]), and checks of a batch.
+//!
 //! Absent: any I/O, and any knowledge of turns, surfaces or messages.
 
 #[allow(
@@ -24,9 +27,16 @@ pub mod bindings {
     });
 }
 
+mod batch;
+pub mod blobs;
 mod core;
 mod error;
 mod exported;
+pub mod leases;
+pub mod listing;
+pub mod log;
+pub mod names;
+mod summary;
 
 pub use bindings::annals::session::types;
 pub use exported::{Exported, Hosted};

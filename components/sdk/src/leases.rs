@@ -1,14 +1,16 @@
-//! Who may write what: numbered tokens, one at a time for each session and one for the whole root.
+//! Who may write what: numbered tokens, one at a time for each session and one for the whole root. In memory, for a
+//! medium that no other process can reach; leases on a shared medium have to be on that medium.
 
 use std::collections::BTreeMap;
 
 use annals_core::fault::quoted;
-use annals_sdk::Result;
-use annals_sdk::types::{Error, ErrorCode, Eviction};
+
+use crate::Result;
+use crate::types::{Error, ErrorCode, Eviction};
 
 /// Leases by session id, or none for the whole root.
 #[derive(Default)]
-pub(crate) struct Leases {
+pub struct Leases {
     by_id: BTreeMap<Option<String>, Lease>,
     last_token: u64,
 }
@@ -20,8 +22,11 @@ struct Lease {
 }
 
 impl Leases {
-    /// A new token; `busy` while there is a holder that is not the evicted one.
-    pub(crate) fn acquire(
+    /// A new token; no id means the whole root.
+    ///
+    /// # Errors
+    /// `busy`: there is a holder that is not the evicted one.
+    pub fn acquire(
         &mut self,
         id: Option<&str>,
         holder: &str,
@@ -45,7 +50,11 @@ impl Leases {
         Ok(token)
     }
 
-    pub(crate) fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
+    /// Shows that the holder is alive.
+    ///
+    /// # Errors
+    /// `busy`: the token is not the lease.
+    pub fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
         match self.by_id.get_mut(&id.map(str::to_owned)) {
             Some(lease) if lease.token == token => {
                 lease.renewals += 1;
@@ -55,7 +64,8 @@ impl Leases {
         }
     }
 
-    pub(crate) fn release(&mut self, id: Option<&str>, token: &str) {
+    /// Gives the lease back; nothing is done when the token is not the lease.
+    pub fn release(&mut self, id: Option<&str>, token: &str) {
         let key = id.map(str::to_owned);
         if self
             .by_id
@@ -66,12 +76,16 @@ impl Leases {
         }
     }
 
-    pub(crate) fn remove(&mut self, id: &str) {
+    /// Forgets the lease of a session that is no more.
+    pub fn remove(&mut self, id: &str) {
         self.by_id.remove(&Some(id.to_owned()));
     }
 
-    /// `busy` unless `token` is the lease of the session or of the whole root.
-    pub(crate) fn check(&self, id: &str, token: &str) -> Result<()> {
+    /// Lets the holder of the session's lease pass, and that of the whole root's.
+    ///
+    /// # Errors
+    /// `busy`: the token is neither.
+    pub fn check(&self, id: &str, token: &str) -> Result<()> {
         let of_session = self.by_id.get(&Some(id.to_owned()));
         let mut leases = [of_session, self.by_id.get(&None)].into_iter().flatten();
         let is_held = leases.any(|lease| lease.token == token);
