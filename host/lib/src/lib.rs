@@ -55,13 +55,15 @@ pub use cache::{Cache, Cached};
 pub use error::{Error, Result};
 pub use grants::Access;
 pub use inspect::{Inspection, inspect};
+pub use link::{Bare, Started};
 pub use log::Log;
 pub use needs::Need;
 pub use observer::Observer;
 pub use place::{Backend, Place};
 pub use prepared::Prepared;
 pub use records::{
-    BackendInfo, Batch, Binding, Bound, CreateOptions, Durability, ErrorCode, Fold, ForkOptions,
+    BackendInfo, Batch, Binding, Bound, CreateOptions, Durability, ErrorCode, Eviction,
+    EvictionReason, Fold, ForkOptions,
     LeaseScope, Listing, Litter, LitterKind, Messages, OpenMode, Page, Repair, Replacement,
     SessionEntry, SessionHeader, SessionStatus, SessionSummary, StepUsage, Surface, Usage,
     UsageCount,

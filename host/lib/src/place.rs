@@ -57,6 +57,8 @@ pub struct Place {
     settings: Vec<(String, String)>,
     limits: Limits,
     cache: Option<Cache>,
+    /// What messages call the backend.
+    name: Option<String>,
 }
 
 impl Place {
@@ -72,6 +74,7 @@ impl Place {
             settings: Vec::new(),
             limits: Limits::default(),
             cache: None,
+            name: None,
         }
     }
 
@@ -85,6 +88,13 @@ impl Place {
     #[must_use]
     pub fn backend(mut self, backend: Backend) -> Self {
         self.backend = backend;
+        self
+    }
+
+    /// What messages call the backend, such as `backend "mine"`; when not given, the file that it came from.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
         self
     }
 
@@ -215,13 +225,16 @@ impl Place {
 
     /// The component, read, and what goes with it; none without a backend.
     pub(crate) fn choose(self) -> Result<Option<Chosen>> {
-        let source = match self.backend {
+        let mut source = match self.backend {
             Backend::Jsonl => Source::bundled("jsonl")?,
             Backend::Memory => Source::bundled("memory")?,
             Backend::File(path) => Source::read(&path)?,
             Backend::Bytes(bytes) => Source::given("the given backend", bytes)?,
             Backend::None => return Ok(None),
         };
+        if let Some(name) = self.name {
+            source.name = name;
+        }
         self.grants.check()?;
         Ok(Some(Chosen {
             source,
