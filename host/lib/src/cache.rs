@@ -24,12 +24,6 @@ const EXTENSION: &str = "cwasm";
 /// Of what comes before the machine code: that, two digests, a length and a third digest.
 const HEAD_BYTES: usize = MAGIC.len() + 32 + 32 + 8 + 32;
 
-/// When an entry is added, the oldest ones go until all together have no more.
-const CACHE_BYTES_MAX: u64 = 1 << 30;
-
-/// The largest entry that is read.
-const ENTRY_BYTES_MAX: u64 = 512 << 20;
-
 /// A directory with machine code, made (mode 0700) when something is to be kept; the user's cache directory, say,
 /// and below it one of its own. Several processes may use it at a time. One that cannot be used is like none.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -173,14 +167,4 @@ impl std::hash::Hasher for Feed {
     fn finish(&self) -> u64 {
         0
     }
-}
-
-/// The component's digest in the name of an entry; none where the name is no entry's.
-fn component_in(name: &str) -> Option<&str> {
-    let stem = name.strip_suffix(EXTENSION)?.strip_suffix('.')?;
-    let (component, engine) = stem.split_once('-')?;
-    let is_hex = |text: &str, digits| {
-        text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
-    };
-    (is_hex(component, 64) && is_hex(engine, 16)).then_some(component)
 }

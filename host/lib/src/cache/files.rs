@@ -9,9 +9,15 @@ use std::time::SystemTime;
 
 use rustix::fs::{AtFlags, Dir, Mode, OFlags, openat, renameat, unlinkat};
 
-use super::{CACHE_BYTES_MAX, Cached, ENTRY_BYTES_MAX, component_in};
+use super::{Cached, EXTENSION};
 use crate::error::{Error, Result};
 use crate::records::ErrorCode;
+
+/// When an entry is added, the oldest ones go until all together have no more.
+const CACHE_BYTES_MAX: u64 = 1 << 30;
+
+/// The largest entry that is kept.
+const ENTRY_BYTES_MAX: u64 = 512 << 20;
 
 /// How files begin that are being written, or were when a process ended.
 const TEMPORARY: &str = ".writing-";
@@ -59,7 +65,7 @@ pub(super) fn write(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()
         let _ = unlinkat(&directory, &temporary, AtFlags::empty());
     }
     written?;
-    make_room(&directory, name)
+    make_room(&directory, name, CACHE_BYTES_MAX)
 }
 
 pub(super) fn entries(directory: &Path) -> Result<Vec<Cached>> {
@@ -131,14 +137,14 @@ fn listed(directory: &File) -> io::Result<Vec<Cached>> {
     Ok(listed)
 }
 
-/// Removes the oldest entries until all together are within the limit; `newest` stays.
-fn make_room(directory: &File, newest: &str) -> io::Result<()> {
+/// Removes the oldest entries until all together have no more than that; `newest` stays.
+fn make_room(directory: &File, newest: &str, bytes_max: u64) -> io::Result<()> {
     let mut entries = listed(directory)?;
     let mut total: u64 = entries.iter().map(|entry| entry.bytes).sum();
     entries.retain(|entry| entry.name != newest);
     entries.sort_by_key(|entry| entry.made);
     for entry in entries {
-        if total <= CACHE_BYTES_MAX {
+        if total <= bytes_max {
             break;
         }
         remove(directory, &entry.name)?;
@@ -154,6 +160,16 @@ fn remove(directory: &File, name: &str) -> io::Result<()> {
     }
 }
 
+/// The component's digest in the name of an entry; none where the name is no entry's.
+fn component_in(name: &str) -> Option<&str> {
+    let stem = name.strip_suffix(EXTENSION)?.strip_suffix('.')?;
+    let (component, engine) = stem.split_once('-')?;
+    let is_hex = |text: &str, digits| {
+        text.len() == digits && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+    };
+    (is_hex(component, 64) && is_hex(engine, 16)).then_some(component)
+}
+
 fn unreadable(directory: &Path, error: &io::Error) -> Error {
     let shown = directory.display().to_string();
     let message = format!(
@@ -161,4 +177,56 @@ fn unreadable(directory: &Path, error: &io::Error) -> Error {
     );
     let facts = [("path", shown.as_str())];
     Error::new(ErrorCode::Other, "cache-unreadable", message, &facts)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+    use std::time::Duration;
+
+    #[test]
+    fn the_oldest_make_room_for_the_newest() {
+        let directory = tempfile::tempdir().unwrap();
+        let name = |number: u64| format!("{number:064x}-{number:016x}.{EXTENSION}");
+        for number in 0..4 {
+            let file = File::create(directory.path().join(name(number))).unwrap();
+            file.set_len(100).unwrap();
+            // The newest by name is the oldest here.
+            let age = Duration::from_secs(number * 1000);
+            file.set_modified(SystemTime::now() - age).unwrap();
+        }
+        fs::write(directory.path().join("something else"), [0; 999]).unwrap();
+        let opened = open_directory(directory.path()).unwrap();
+        let left = |bytes_max| {
+            make_room(&opened, &name(3), bytes_max).unwrap();
+            let listed = listed(&opened).unwrap();
+            listed
+                .into_iter()
+                .map(|entry| entry.name)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(left(400), [name(0), name(1), name(2), name(3)]);
+        assert_eq!(left(399), [name(0), name(1), name(3)]);
+        assert_eq!(left(0), [name(3)]);
+        assert!(directory.path().join("something else").exists());
+    }
+
+    #[test]
+    fn only_entries_are_named_so() {
+        let (component, engine) = ("a".repeat(64), "0".repeat(16));
+        let entry = format!("{component}-{engine}.cwasm");
+        assert_eq!(component_in(&entry), Some(component.as_str()));
+        for other in [
+            "",
+            "x.cwasm",
+            &entry[1..],
+            &format!("{component}-{engine}.wasm"),
+            &format!("{component}-{engine}cwasm"),
+            &format!("{component}-{}z.cwasm", &engine[1..]),
+            &format!(".{entry}"),
+        ] {
+            assert_eq!(component_in(other), None, "{other}");
+        }
+    }
 }

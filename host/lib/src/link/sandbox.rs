@@ -20,7 +20,7 @@ use crate::records::ErrorCode;
 
 /// Threads that wait for files of one backend. When all of them wait for what never comes, such as a pipe that nobody
 /// writes, so does every later call of that backend, until its deadline.
-const WAITING_THREADS_MAX: usize = 8;
+const WAITING_THREADS_MAX: usize = 64;
 
 /// What wasmtime says when more was answered than an answer may carry; it has no type for that.
 const FUEL_EXHAUSTED: &str = "fuel allocated for hostcalls has been exhausted";

@@ -8,8 +8,7 @@ use std::path::{Path, PathBuf};
 
 use annals::{Annals, Backend, Cache, Place};
 
-use crate::TURN;
-use crate::artefact;
+use crate::{TURN, artefact};
 
 /// A backend that did not come with the library: one of them with some bytes more, which mean nothing.
 fn stranger() -> Backend {

@@ -2,8 +2,7 @@
 
 use annals::{Annals, Backend, CreateOptions, Link, Place, Upkeep};
 
-use crate::TURN;
-use crate::artefact;
+use crate::{TURN, artefact};
 
 // A runtime may not wait on its own threads for another one, and panicked: in `Upkeep`, and in `rebind`.
 #[test]

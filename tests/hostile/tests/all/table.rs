@@ -42,6 +42,19 @@ fn row(case: &Case) -> Row {
     attacked(case, scene)
 }
 
+// Each wait for a pipe keeps a thread, and once there were none left no file of the backend could be used.
+#[test]
+fn waits_without_end_leave_room_for_others() {
+    let scene = Scene::new("pipe", |place, _| place.call_ms_max(100));
+    scene.victim.append(&turn(2)).unwrap();
+    scene.arm();
+    for _ in 0..20 {
+        assert_eq!(scene.victim.flush().unwrap_err().reason, "backend-timeout");
+    }
+    scene.goes_on(6).unwrap();
+    scene.ends_well(6).unwrap();
+}
+
 /// Arms it, lets it happen, and looks at what came of it.
 fn attacked(case: &Case, scene: Scene) -> Row {
     let tried = case.attack.to_owned();
