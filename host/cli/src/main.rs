@@ -2,12 +2,15 @@
 //!
 //! Absent: session logic. Each command turns its flags into calls of the `annals` library and prints what comes back.
 
+mod added;
 mod args;
 mod commands;
+mod contract;
 mod failure;
 mod header;
 mod input;
 mod lines;
+mod manifest;
 mod output;
 mod place;
 mod signals;

@@ -54,7 +54,7 @@ pub use builder::{Builder, Link};
 pub use cache::{Cache, Cached};
 pub use error::{Error, Result};
 pub use grants::Access;
-pub use inspect::{Inspection, inspect};
+pub use inspect::{Inspection, component_bytes, component_sha256, inspect};
 pub use link::{Bare, Started};
 pub use log::Log;
 pub use needs::Need;
@@ -63,10 +63,9 @@ pub use place::{Backend, Place};
 pub use prepared::Prepared;
 pub use records::{
     BackendInfo, Batch, Binding, Bound, CreateOptions, Durability, ErrorCode, Eviction,
-    EvictionReason, Fold, ForkOptions,
-    LeaseScope, Listing, Litter, LitterKind, Messages, OpenMode, Page, Repair, Replacement,
-    SessionEntry, SessionHeader, SessionStatus, SessionSummary, StepUsage, Surface, Usage,
-    UsageCount,
+    EvictionReason, Fold, ForkOptions, LeaseScope, Listing, Litter, LitterKind, Messages, OpenMode,
+    Page, Repair, Replacement, SessionEntry, SessionHeader, SessionStatus, SessionSummary,
+    StepUsage, Surface, Usage, UsageCount,
 };
 pub use session::Session;
 pub use upkeep::Upkeep;

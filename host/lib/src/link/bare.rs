@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::dynamic::{Answer, Backend};
 use super::Settings;
+use super::dynamic::{Answer, Backend};
 use crate::apart::apart;
 use crate::error::{Error, Result};
 use crate::place::Place;
@@ -174,7 +174,12 @@ fn missing() -> Error {
 fn stopped(name: &str) -> Error {
     let message = format!("{name} has stopped; start another instance");
     let facts = [("component", name)];
-    Error::new(ErrorCode::Unavailable, "backend-not-running", message, &facts)
+    Error::new(
+        ErrorCode::Unavailable,
+        "backend-not-running",
+        message,
+        &facts,
+    )
 }
 
 impl std::fmt::Debug for Bare {
