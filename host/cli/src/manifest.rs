@@ -138,12 +138,11 @@ impl Manifest {
         let now = &self.limits;
         let before = &accepted.limits;
         let mut limit = |name: &str, now: Option<u64>, before: Option<u64>| {
+            // Where none was accepted the usual one was, which only the library knows.
             let is_wider = match (now, before) {
                 (Some(now), Some(before)) => now > before,
-                (None, Some(_)) => true,
-                // The usual limit was accepted; a smaller one is none to ask for.
-                (Some(now), None) => usual(name).is_none_or(|usual| now > usual),
                 (None, None) => false,
+                (None, Some(_)) | (Some(_), None) => true,
             };
             if is_wider {
                 let now = now.map_or_else(|| "the usual".to_owned(), |now| now.to_string());
@@ -163,16 +162,6 @@ impl Manifest {
             wide(before.page_bytes_max),
         );
         beyond
-    }
-}
-
-/// The library's limit where none is given.
-fn usual(name: &str) -> Option<u64> {
-    match name {
-        "memory_bytes_max" => Some(1 << 30),
-        "call_ms_max" => Some(60_000),
-        "page_bytes_max" => Some(257 << 20),
-        _ => None,
     }
 }
 

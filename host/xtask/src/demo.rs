@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Result, ensure};
 
 use crate::build;
-use crate::tests::Outcome;
+use crate::outcome::Outcome;
 
 const RUN: [&str; 7] = [
     "run",

@@ -3,8 +3,10 @@
 mod bench;
 mod build;
 mod conformance;
+mod contract;
 mod demo;
 mod fuzz;
+mod outcome;
 mod smoke;
 mod tests;
 

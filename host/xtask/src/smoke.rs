@@ -7,7 +7,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 use crate::build;
-use crate::tests::{Outcome, watch};
+use crate::outcome::{Outcome, watch};
 
 const NODE_MAJOR_MIN: u32 = 20;
 

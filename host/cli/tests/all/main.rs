@@ -3,6 +3,7 @@
 // A test says that something is wrong by panicking, helpers included.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod backends;
 mod bad_input;
 mod busy;
 mod cache;
