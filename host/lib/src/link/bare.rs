@@ -3,13 +3,17 @@
 use std::path::Path;
 
 use super::Settings;
-use super::dynamic::{Answer, Backend};
+use super::dynamic::{Answer, Backend, STARTED_AGAIN};
 use crate::apart::apart;
+use crate::bindings::store::annals::session::types;
 use crate::error::{Error, Result};
 use crate::place::Place;
 use crate::records::{
     BackendInfo, Batch, ErrorCode, Eviction, Listing, Page, SessionHeader, SessionSummary,
 };
+
+/// What to do about one that stopped.
+const CURE: &str = "start another instance";
 
 /// A backend's component, compiled once and linked under the limits of a [`Place`], for those who test backends: each
 /// instance has a wasmtime store of its own, nothing configures it but its caller, and one that stopped stays stopped.
@@ -162,8 +166,15 @@ impl Started {
         }
         self.backend.begin();
         let backend = &mut self.backend;
-        apart(|| Ok(call(backend)))?.map_err(Error::from)
+        apart(|| Ok(call(backend)))?.map_err(not_again)
     }
+}
+
+/// Nobody starts this one again.
+fn not_again(error: types::Error) -> Error {
+    let mut error = Error::from(error);
+    error.message = error.message.replace(STARTED_AGAIN, CURE);
+    error
 }
 
 fn missing() -> Error {
@@ -172,7 +183,7 @@ fn missing() -> Error {
 }
 
 fn stopped(name: &str) -> Error {
-    let message = format!("{name} has stopped; start another instance");
+    let message = format!("{name} has stopped; {CURE}");
     let facts = [("component", name)];
     Error::new(
         ErrorCode::Unavailable,

@@ -29,6 +29,9 @@ use crate::records::ErrorCode;
 /// How exactly the deadline of a call is kept.
 const TICK: Duration = Duration::from_millis(50);
 
+/// What becomes of a backend that stopped.
+pub(super) const STARTED_AGAIN: &str = "it is started again by the next call";
+
 /// The store component, its calls forwarded to the backend, if there is one.
 pub(super) fn link(
     backend: Option<Backend>,
@@ -345,7 +348,7 @@ impl Backend {
 
     fn failed(&self, reason: &str, cause: &str) -> Error {
         let name = &self.name;
-        let message = format!("{name} {cause}; it is started again by the next call");
+        let message = format!("{name} {cause}; {STARTED_AGAIN}");
         let facts = [("component", name.as_str()), ("cause", cause)];
         Error::new(ErrorCode::Unavailable, reason, message, &facts)
     }
