@@ -8,6 +8,7 @@ mod bad_input;
 mod busy;
 mod cache;
 mod commands;
+mod contract;
 mod damage;
 mod doctor;
 mod faults;
