@@ -250,43 +250,52 @@ impl Log {
 
     /// The bytes of the lines from one position up to another, newlines included; borrowed where they stand together.
     pub fn text(&self, from: usize, to: usize) -> Cow<'_, str> {
+        let mut pieces = self.pieces(from, to);
+        let (first, second) = (pieces.next().unwrap_or_default(), pieces.next());
+        let Some(second) = second else {
+            return Cow::Borrowed(first);
+        };
+        let mut out = String::with_capacity(self.bytes_between(from, to));
+        out.push_str(first);
+        out.push_str(second);
+        out.extend(pieces);
+        Cow::Owned(out)
+    }
+
+    /// A copy of what [`Log::text`] gives, `bytes` long. Fails with [`Reason::LimitReached`] where there is no memory for
+    /// it.
+    pub(crate) fn copied(&self, from: usize, to: usize, bytes: usize) -> Result<String, Fault> {
+        let mut copy = String::new();
+        copy.try_reserve_exact(bytes)
+            .map_err(|_| no_memory(bytes))?;
+        copy.extend(self.pieces(from, to));
+        Ok(copy)
+    }
+
+    /// The bytes of the lines from one position up to another, as they stand in each chunk.
+    fn pieces(&self, from: usize, to: usize) -> impl Iterator<Item = &str> {
         let place = |position: usize| {
             self.records
                 .get(position)
                 .map(|entry| (entry.chunk, entry.start))
         };
-        let Some((chunk, start)) = place(from).filter(|_| from < to) else {
-            return Cow::Borrowed("");
+        let begin = place(from).filter(|_| from < to);
+        let (first, start) = begin.unwrap_or_default();
+        let chunk_count = self.chunks.len() as u32;
+        let (last, end) = place(to).map_or((chunk_count, None), |(last, end)| (last, Some(end)));
+        let chunks = if begin.is_some() {
+            first..chunk_count.min(last + 1)
+        } else {
+            0..0
         };
-        let end = place(to);
-        let tail = self.chunk(chunk).unwrap_or_default();
-        match end {
-            Some((last, end)) if last == chunk => {
-                return Cow::Borrowed(tail.get(start..end).unwrap_or_default());
-            }
-            None if self.chunks.len() == chunk as usize + 1 => {
-                return Cow::Borrowed(tail.get(start..).unwrap_or_default());
-            }
-            Some(_) | None => {}
-        }
-        let mut out = String::with_capacity(self.bytes_between(from, to));
-        out.push_str(tail.get(start..).unwrap_or_default());
-        let whole = end.map_or(self.chunks.len(), |(last, _)| last as usize);
-        for text in self
-            .chunks
-            .get(chunk as usize + 1..whole)
-            .unwrap_or_default()
-        {
-            out.push_str(text);
-        }
-        if let Some((last, end)) = end {
-            out.push_str(
-                self.chunk(last)
-                    .and_then(|text| text.get(..end))
-                    .unwrap_or_default(),
-            );
-        }
-        Cow::Owned(out)
+        let pieces = chunks.map(move |chunk| {
+            let text = self.chunk(chunk).unwrap_or_default();
+            let start = if chunk == first { start } else { 0 };
+            let end = end.filter(|_| chunk == last).unwrap_or(text.len());
+            text.get(start..end).unwrap_or_default()
+        });
+        // lines may end where a chunk does
+        pieces.filter(|piece| !piece.is_empty())
     }
 
     /// The present state.
@@ -321,20 +330,9 @@ impl Log {
         }
     }
 
-    /// Bytes of the lines from one position up to another, and a chunk or two more.
+    /// Bytes of the lines from one position up to another.
     pub(crate) fn bytes_between(&self, from: usize, to: usize) -> usize {
-        let chunk_of =
-            |position: usize| self.records.get(position).map(|entry| entry.chunk as usize);
-        let (first, last) = (
-            chunk_of(from).unwrap_or(0),
-            chunk_of(to).unwrap_or(self.chunks.len()),
-        );
-        self.chunks
-            .get(first..self.chunks.len().min(last + 1))
-            .unwrap_or_default()
-            .iter()
-            .map(String::len)
-            .sum()
+        self.pieces(from, to).map(str::len).sum()
     }
 }
 
@@ -345,8 +343,16 @@ pub fn check_room(bytes: usize) -> Result<(), Fault> {
     if bytes <= CHUNK_BYTES_MAX {
         return Ok(());
     }
+    ask_room(bytes)
+}
+
+/// Like [`check_room`], however little it is.
+pub(crate) fn ask_room(bytes: usize) -> Result<(), Fault> {
     let mut room: Vec<u8> = Vec::new();
-    room.try_reserve_exact(bytes).map_err(|_| no_memory(bytes))
+    let asked = room.try_reserve_exact(bytes);
+    // memory that nobody looks at need not be asked for
+    std::hint::black_box(&room);
+    asked.map_err(|_| no_memory(bytes))
 }
 
 fn check_limit(name: &'static str, actual: usize, limit: u64) -> Result<(), Fault> {
@@ -366,7 +372,7 @@ fn check_limit(name: &'static str, actual: usize, limit: u64) -> Result<(), Faul
 }
 
 #[cold]
-fn no_memory(bytes: usize) -> Fault {
+pub(crate) fn no_memory(bytes: usize) -> Fault {
     let message = format!("there is no memory for {bytes} bytes more; close other sessions first");
     Fault::new(Reason::LimitReached, message)
         .text("limit", "memory")

@@ -22,7 +22,7 @@ use crate::log::{Kind, Limits, Log};
 use crate::message::prompt_text;
 use crate::surface::Surface;
 
-pub use append::Appended;
+pub use append::{Appended, completion_bytes};
 pub use pages::{EventsPage, MessagesPage, Stored};
 
 use history::History;
@@ -222,6 +222,7 @@ impl Session {
                 let message = format!("event {index}: {}", fault.message);
                 Fault { message, ..fault }.number("index", index)
             })?;
+        self.surface.make_room()?;
         self.log
             .push(line, Kind::of(&event.event_type), 1, event.time_ms)?;
         self.surface.apply(&change);
@@ -273,8 +274,11 @@ pub(crate) fn split_lines(text: &str) -> impl Iterator<Item = &str> {
     line_lengths(text).map(|(length, rest)| rest.get(..length).unwrap_or_default())
 }
 
-/// Like [`split_lines`], as the length of each line and the text that begins with it: whoever reads a line in large
-/// steps may look at what follows it.
+/// How much of what follows a line is shown with it: the longest step in which text is read.
+const LOOK_BYTES_MAX: usize = 16;
+
+/// Like [`split_lines`], as the length of each line and a text that begins with it: whoever reads a line in large steps
+/// may look at what follows it. That is little, since a value that breaks off in whitespace goes on behind its line.
 pub(crate) fn line_lengths(text: &str) -> impl Iterator<Item = (usize, &str)> {
     let mut rest = text;
     std::iter::from_fn(move || {
@@ -282,7 +286,8 @@ pub(crate) fn line_lengths(text: &str) -> impl Iterator<Item = (usize, &str)> {
             return None;
         }
         let length = memchr::memchr(b'\n', rest.as_bytes()).unwrap_or(rest.len());
-        let from = rest;
+        let end = rest.floor_char_boundary(length + LOOK_BYTES_MAX);
+        let from = rest.get(..end).unwrap_or_default();
         rest = rest.get(length + 1..).unwrap_or_default();
         Some((length, from))
     })

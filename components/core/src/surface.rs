@@ -13,6 +13,7 @@ use std::collections::HashMap;
 use crate::event::{Envelope, Event, is_surface_eligible_type};
 use crate::fault::{Fault, Reason, quoted, shown_value};
 use crate::json::Value;
+use crate::log::no_memory;
 use order::{Order, Run};
 use sources::{check_shadowed, check_sources, has_plain_sources};
 
@@ -156,6 +157,12 @@ impl Surface {
                 })))
             }
         }
+    }
+
+    /// Room for one node more at the end. Fails with [`Reason::LimitReached`].
+    pub(crate) fn make_room(&mut self) -> Result<(), Fault> {
+        let node_bytes = size_of::<u64>();
+        self.order.make_room().map_err(|_| no_memory(node_bytes))
     }
 
     /// Makes a change that [`Surface::check`] gave for this very state.

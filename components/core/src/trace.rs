@@ -2,8 +2,8 @@
 //!
 //! A log that breaks these rules can be loaded and shown; whoever wrote it has lost count. Turns are numbered from 1
 //! and do not overlap, steps are numbered from 1 within their turn, whatever a step does names it while it is open, a
-//! tool result answers a call of the same step, and everything else stands inside a turn. An open end is fine, and so
-//! is a call without an answer. Absent: contiguous seqs and the surface, which have rules of their own.
+//! tool result answers a call of the same step, and everything else stands inside a turn, but for what a salvage says of
+//! itself. An open end is fine, and so is a call without an answer. Absent: contiguous seqs and the surface, which have rules of their own.
 
 use std::collections::HashSet;
 
@@ -13,6 +13,7 @@ use crate::event::{Event, TURN_END};
 use crate::fault::{Fault, Reason, quoted, shown_value};
 use crate::json::{Kind, Value};
 use crate::record::{Line, read_line};
+use crate::salvage::{GAP, SET_ASIDE};
 use crate::session::split_lines;
 
 /// Characters of a member that a message quotes.
@@ -158,6 +159,8 @@ impl Trace {
                 }
                 Ok(())
             }
+            // a salvage put it where it found what it tells of
+            GAP | SET_ASIDE => Ok(()),
             _ if self.at.is_turn_open => Ok(()),
             _ => {
                 let message = format!(

@@ -3,6 +3,7 @@
 
 use std::io::ErrorKind;
 
+use annals_core::fault::quoted;
 use annals_core::header::Header;
 use annals_core::record::read_record;
 use annals_sdk::Result;
@@ -11,7 +12,6 @@ use annals_sdk::types::{Error, ErrorCode, Page};
 use crate::fault;
 use crate::files::{Kind, Mode};
 use crate::lines::{self, Walk};
-use crate::litter;
 use crate::place::Place;
 use crate::read::{PAGE_BYTES_MAX, stale};
 use crate::root::Root;
@@ -38,7 +38,10 @@ impl Root {
     /// Keeps the first `keep_events` events and saves what follows.
     pub fn truncate(&mut self, id: &str, token: &str, keep_events: u64) -> Result<()> {
         self.settle_doubt(id, token)?;
-        let place = self.place_of(id)?;
+        let place = match self.known_sole(id).cloned() {
+            Some(place) => place,
+            None => self.place_to_write(id)?,
+        };
         let relative = place.log();
         let mut log = self.open_to_write(&relative, Mode::Overwrite)?;
         self.check_lease(id, token)?;
@@ -115,51 +118,6 @@ impl Root {
         }
     }
 
-    /// Removes the session: what lies beside the log first, so that no later session of this id inherits it.
-    pub fn delete(&mut self, id: &str, token: &str) -> Result<()> {
-        let place = self.place_of(id)?;
-        self.check_lease(id, token)?;
-        let mut beside = self.names(&place.bucket)?;
-        beside.retain(|(name, kind)| *kind == Kind::File && is_beside(name, &place.name));
-        for (name, _) in &beside {
-            self.remove(&format!("{}/{name}", place.bucket))?;
-        }
-        if !beside.is_empty() {
-            // also after a power loss nothing may be left beside a log that is gone
-            self.files
-                .sync_directory(&self.path(&place.bucket))
-                .map_err(|error| fault::of_files("sync directory", &place.bucket, &error))?;
-        }
-        self.remove(&place.log())?;
-        self.forget(id);
-        // the session is gone: a lease that stays is only in the way until its holder is known to be
-        let _ = self.remove_lease(id, token);
-        self.removed.insert(id.to_owned(), place.bucket);
-        self.settle_removal(id)
-    }
-
-    /// A session that was removed is not said to be gone before that is durable.
-    pub(crate) fn settle_removal(&mut self, id: &str) -> Result<()> {
-        let Some(bucket) = self.removed.get(id) else {
-            return Ok(());
-        };
-        let synced = self.files.sync_directory(&self.path(bucket));
-        synced.map_err(|error| {
-            let error = fault::of_files("sync directory", bucket, &error);
-            let message = format!(
-                "session {id:?} is removed, but may be there again after a power loss: {}",
-                error.message
-            );
-            Error {
-                message,
-                reason: "delete-not-durable".to_owned(),
-                ..error
-            }
-        })?;
-        self.removed.remove(id);
-        Ok(())
-    }
-
     // Where the kept events end, in bytes. What follows them may be anything.
     fn end_of_events(&self, id: &str, relative: &str, keep_events: u64) -> Result<u64> {
         let failed = |error| fault::of_reading(relative, &error);
@@ -181,7 +139,8 @@ impl Root {
                 .filter(|record| record.first_seq == events);
             let Some(record) = record else {
                 let message = format!(
-                    "session {id:?} has {events} readable events, {keep_events} cannot be kept"
+                    "session {} has {events} readable events, {keep_events} cannot be kept",
+                    quoted(id)
                 );
                 return Err(
                     Error::new(ErrorCode::Invalid, "truncate-too-few-events", message)
@@ -193,7 +152,8 @@ impl Root {
         }
         if events > keep_events {
             let message = format!(
-                "keeping {keep_events} events of session {id:?} would split the row that ends with seq {}",
+                "keeping {keep_events} events of session {} would split the row that ends with seq {}",
+                quoted(id),
                 events - 1
             );
             return Err(
@@ -299,14 +259,6 @@ pub(crate) fn cut_of(name: &str, of: &str) -> Option<(u64, u64)> {
     (offset > CUTS_MAX).then_some((offset, number))
 }
 
-/// Whether file `name` belongs to the log `of` without being it.
-fn is_beside(name: &str, of: &str) -> bool {
-    let rest = name
-        .strip_prefix(of)
-        .and_then(|rest| rest.strip_prefix('.'));
-    cut_of(name, of).is_some() || rest == Some("summary") || litter::is_temporary(name, of)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -321,10 +273,5 @@ mod tests {
         assert_eq!(cut_of("a.60.49.torn", "a.60"), None);
         assert_eq!(cut_of("a.60.50.torn", "a"), None);
         assert_eq!(cut_of("b.60.torn", "a"), None);
-        assert!(is_beside("a.summary", "a"));
-        assert!(is_beside("a.0123456789abcdef.tmp", "a"));
-        assert!(!is_beside("a.b.summary", "a"));
-        assert!(!is_beside("a.b.0123456789abcdef.tmp", "a"));
-        assert!(!is_beside("a.jsonl", "a"));
     }
 }

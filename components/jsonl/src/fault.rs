@@ -2,9 +2,56 @@
 
 use std::io::{self, ErrorKind};
 
+use annals_core::fault::quoted;
 use annals_sdk::types::{Error, ErrorCode};
 
+use crate::files::Kind;
 use crate::paths::EmptyId;
+use crate::place::Found;
+
+/// How many logs of one session are named.
+const LOGS_SHOWN: usize = 4;
+
+/// What has the place of a file and is none.
+pub fn of_no_file(path: &str, kind: Kind) -> Error {
+    let what = kind.words();
+    let message = format!("{path:?} is {what}, not a file; not followed, move it away");
+    Error::new(ErrorCode::Corrupt, "not-a-file", message).fact("path", path)
+}
+
+/// What has the place of a directory of leases and is none.
+pub fn of_no_directory(path: &str, kind: Kind) -> Error {
+    let what = kind.words();
+    let message = format!(
+        "{path:?} is {what}, not a directory; not followed, annals doctor --fix moves it away"
+    );
+    Error::new(ErrorCode::Other, "lease-not-a-directory", message).fact("path", path)
+}
+
+/// Several logs of one session: where they are, the one that is read first.
+pub(crate) fn of_several(id: &str, logs: &[Found]) -> Error {
+    let message = format!("session {} {}", quoted(id), words_of_several(logs));
+    let paths: Vec<String> = logs.iter().map(|log| log.place.log()).collect();
+    Error::new(ErrorCode::Corrupt, "log-duplicate", message)
+        .fact("id", id)
+        .fact("paths", paths)
+}
+
+/// That there are several logs, the one that is read first.
+pub(crate) fn words_of_several(logs: &[Found]) -> String {
+    let mut shown: Vec<String> = logs
+        .iter()
+        .take(LOGS_SHOWN)
+        .map(|log| format!("{:?}", log.place.log()))
+        .collect();
+    if logs.len() > LOGS_SHOWN {
+        shown.push(format!("{} more", logs.len() - LOGS_SHOWN));
+    }
+    let places = shown.join(" and ");
+    format!(
+        "is stored more than once: in {places}; the first of them is read and none is written, move the others away"
+    )
+}
 
 /// An id without a name.
 pub fn of_empty_id(_: EmptyId) -> Error {

@@ -7,6 +7,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Seek, SeekFrom, Write};
 use std::path::Path;
+use std::time::Duration;
 
 /// What stands at a path, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +16,22 @@ pub enum Kind {
     File,
     /// A directory.
     Directory,
-    /// A link, a device, a socket, ...
+    /// A symbolic link, whatever it leads to.
+    Link,
+    /// A named pipe, a socket, a device, ...
     Other,
+}
+
+impl Kind {
+    /// What it is, for people.
+    pub fn words(self) -> &'static str {
+        match self {
+            Kind::File => "a file",
+            Kind::Directory => "a directory",
+            Kind::Link => "a symbolic link",
+            Kind::Other => "a named pipe, a socket or a device",
+        }
+    }
 }
 
 /// How a file is opened.
@@ -52,6 +67,8 @@ pub trait Fs {
     fn remove_directory(&self, path: &Path) -> io::Result<()>;
     /// Makes the names in a directory durable.
     fn sync_directory(&self, path: &Path) -> io::Result<()>;
+    /// Lets others go on for a moment.
+    fn pause(&self);
 }
 
 /// An open file.
@@ -82,6 +99,9 @@ pub trait Handle {
         Ok(())
     }
 }
+
+/// How long others get to go on.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// The real medium.
 #[derive(Clone, Copy, Debug, Default)]
@@ -145,6 +165,10 @@ impl Fs for Disk {
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         File::open(path)?.sync_all()
     }
+
+    fn pause(&self) {
+        std::thread::sleep(PAUSE);
+    }
 }
 
 impl Handle for File {
@@ -185,6 +209,8 @@ fn kind_of(found: fs::FileType) -> Kind {
         Kind::File
     } else if found.is_dir() {
         Kind::Directory
+    } else if found.is_symlink() {
+        Kind::Link
     } else {
         Kind::Other
     }

@@ -13,6 +13,9 @@ pub const HOLDER_BYTES_MAX: usize = 16 << 10;
 /// `renewals`, `held` or `free`, `due ` or `done`: of one length, so that it is written over in place.
 pub(crate) const STATE_BYTES: usize = 31;
 
+/// No lease has a higher number: as many writers never come.
+pub(crate) const NUMBER_MAX: u64 = 1_000_000_000_000_000;
+
 /// A lease as it stands on the medium.
 pub(crate) struct Lease {
     pub(crate) number: u64,
@@ -20,6 +23,8 @@ pub(crate) struct Lease {
     pub(crate) is_free: bool,
     pub(crate) is_fence_due: bool,
     pub(crate) holder: String,
+    /// Whether it is what a writer makes.
+    pub(crate) is_whole: bool,
 }
 
 impl Lease {
@@ -28,17 +33,19 @@ impl Lease {
     pub(crate) fn parse(number: u64, text: &str) -> Lease {
         let state = text.get(..STATE_BYTES).unwrap_or_default();
         let mut words = state.split_ascii_whitespace();
-        Lease {
+        let holder = text.get(STATE_BYTES..).unwrap_or_default();
+        let is_object =
+            || serde_json::from_str::<Value>(holder).is_ok_and(|value| value.is_object());
+        let mut lease = Lease {
             number,
             renewals: words.next().and_then(|word| word.parse().ok()).unwrap_or(0),
             is_free: words.next() == Some("free"),
             is_fence_due: words.next() != Some("done"),
-            holder: text
-                .get(STATE_BYTES..)
-                .unwrap_or_default()
-                .trim_end()
-                .to_owned(),
-        }
+            holder: holder.trim_end().to_owned(),
+            is_whole: false,
+        };
+        lease.is_whole = lease.state() == state && is_object();
+        lease
     }
 
     pub(crate) fn state(&self) -> String {
@@ -77,7 +84,7 @@ pub(crate) fn directory_of(id: Option<&str>) -> Result<String> {
 /// The number that a token names.
 pub(crate) fn number_of(token: &str) -> Option<u64> {
     let (number, _) = token.split_once('.')?;
-    number.parse().ok().filter(|number| *number < u64::MAX)
+    number.parse().ok().filter(|number| *number <= NUMBER_MAX)
 }
 
 /// A holder's JSON on one line.

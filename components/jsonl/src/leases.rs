@@ -12,13 +12,14 @@
 
 use std::io::ErrorKind;
 
+use annals_core::fault::{quoted, shown_value};
 use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
 use serde_json::Value;
 
 use crate::fault;
-use crate::files::Mode;
-use crate::lease::{HOLDER_BYTES_MAX, Lease, STATE_BYTES, directory_of, number_of};
+use crate::files::{Kind, Mode};
+use crate::lease::{HOLDER_BYTES_MAX, Lease, NUMBER_MAX, STATE_BYTES, directory_of, number_of};
 use crate::lines;
 use crate::root::Root;
 
@@ -180,9 +181,7 @@ impl Root {
         let names = self.names(directory)?;
         let mut numbers: Vec<u64> = names
             .iter()
-            .filter_map(|(name, _)| name.parse().ok())
-            // one without a successor is no lease
-            .filter(|number| *number < u64::MAX)
+            .filter_map(|(name, _)| number_named(name))
             .collect();
         numbers.sort_unstable();
         Ok(numbers)
@@ -190,6 +189,10 @@ impl Root {
 
     pub(crate) fn lease(&self, directory: &str, number: u64) -> Result<Option<Lease>> {
         let relative = format!("{directory}/{number}");
+        if !matches!(self.kind(&relative)?, None | Some(Kind::File)) {
+            // held by nobody known
+            return Ok(Some(Lease::parse(number, "")));
+        }
         let mut file = match self.files.open(&self.path(&relative), Mode::Read) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
@@ -236,18 +239,32 @@ impl Root {
     }
 }
 
+/// The number that a lease's file name is.
+pub(crate) fn number_named(name: &str) -> Option<u64> {
+    let number: u64 = name.parse().ok()?;
+    (number <= NUMBER_MAX && number.to_string() == name).then_some(number)
+}
+
 pub(crate) fn shown(id: Option<&str>) -> String {
-    id.map_or_else(|| "the root".to_owned(), |id| format!("session {id:?}"))
+    id.map_or_else(
+        || "the root".to_owned(),
+        |id| format!("session {}", quoted(id)),
+    )
 }
 
 fn described(holder: &Value) -> String {
     let known = ["host", "pid", "since"];
+    let brief = |value: &Value| shown_value(&value.to_string());
     let parts: Vec<String> = known
         .iter()
-        .filter_map(|name| holder.get(name).map(|value| format!("{name} {value}")))
+        .filter_map(|name| {
+            holder
+                .get(name)
+                .map(|value| format!("{name} {}", brief(value)))
+        })
         .collect();
     if parts.is_empty() {
-        holder.to_string()
+        brief(holder)
     } else {
         parts.join(", ")
     }

@@ -11,6 +11,7 @@ pub mod paths;
 
 mod copy;
 mod cut;
+mod delete;
 mod fault;
 mod lease;
 mod leases;
@@ -23,6 +24,7 @@ mod read;
 mod root;
 mod settings;
 mod summary;
+mod summary_lock;
 mod taking;
 pub mod upkeep;
 mod write;

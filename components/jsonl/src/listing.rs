@@ -1,7 +1,10 @@
 //! Listing: a header, a summary and the end of each log, whatever their lengths. One bad session never fails it,
 //! nor does a bucket that cannot be read.
 
-use annals_core::fault::Class;
+use std::collections::HashSet;
+use std::io::ErrorKind;
+
+use annals_core::fault::{Class, quoted};
 use annals_core::header::Header;
 use annals_core::record::read_record;
 use annals_sdk::Result;
@@ -21,11 +24,18 @@ pub const ENTRIES_MAX: usize = 1000;
 /// How far back from a log's end a listing looks.
 pub const TAIL_BYTES_MAX: u64 = 64 << 10;
 
-/// Names that are still to be listed, the next one last. Kept so that a page does not read directories again.
+/// What is still to be listed, the next one last. Kept so that a page does not read directories again.
 pub(crate) struct Walk {
     cursor: String,
-    buckets: Vec<String>,
-    names: Vec<String>,
+    buckets: Vec<Names>,
+    /// Names that more than one bucket has.
+    repeated: HashSet<String>,
+}
+
+/// The logs of a bucket.
+struct Names {
+    bucket: String,
+    logs: Vec<(String, Kind)>,
 }
 
 impl Root {
@@ -35,25 +45,24 @@ impl Root {
         let mut walk = match (cursor, self.walk.take()) {
             (Some(cursor), Some(walk)) if walk.cursor == cursor => walk,
             (Some(cursor), _) => self.walk_after(cursor)?,
-            (None, _) => self.walk_from_start()?,
+            (None, _) => self.walk()?,
         };
         let mut sessions = Vec::new();
-        while let Some(bucket) = walk.buckets.last().cloned() {
+        while let Some(names) = walk.buckets.last_mut() {
+            let Some((name, kind)) = names.logs.pop() else {
+                walk.buckets.pop();
+                continue;
+            };
             if sessions.len() == count_max {
+                names.logs.push((name, kind));
                 let next = Some(walk.cursor.clone());
                 self.walk = Some(walk);
                 return Ok(Listing { sessions, next });
             }
-            if let Some(name) = walk.names.pop() {
-                walk.cursor = format!("{bucket}/{name}");
-                sessions.extend(self.entry(&Place { bucket, name }));
-            }
-            // on to the next bucket that holds anything
-            while walk.names.is_empty() && walk.buckets.pop().is_some() {
-                if let Some(bucket) = walk.buckets.last() {
-                    walk.names = self.names_to_list(bucket);
-                }
-            }
+            let bucket = names.bucket.clone();
+            walk.cursor = format!("{bucket}/{name}");
+            let is_repeated = walk.repeated.contains(&name);
+            sessions.extend(self.entry(&Place { bucket, name }, kind, is_repeated));
         }
         Ok(Listing {
             sessions,
@@ -61,17 +70,28 @@ impl Root {
         })
     }
 
-    fn walk_from_start(&self) -> Result<Walk> {
-        let mut buckets = self.buckets()?;
-        buckets.reverse();
-        let names = match buckets.last() {
-            Some(bucket) => self.names_to_list(bucket),
-            None => Vec::new(),
-        };
+    fn walk(&self) -> Result<Walk> {
+        let mut buckets: Vec<Names> = Vec::new();
+        for (bucket, kind) in self.buckets_with_kinds()?.into_iter().rev() {
+            let logs = match kind {
+                Kind::Directory => self.names_to_list(&bucket),
+                Kind::File | Kind::Link | Kind::Other => vec![(UNREAD_BUCKET.to_owned(), kind)],
+            };
+            buckets.push(Names { bucket, logs });
+        }
+        let mut seen = HashSet::new();
+        let mut repeated = HashSet::new();
+        if buckets.len() > 1 {
+            for (name, _) in buckets.iter().flat_map(|names| &names.logs) {
+                if name != UNREAD_BUCKET && !seen.insert(name.as_str()) {
+                    repeated.insert(name.clone());
+                }
+            }
+        }
         Ok(Walk {
             cursor: String::new(),
             buckets,
-            names,
+            repeated,
         })
     }
 
@@ -80,75 +100,79 @@ impl Root {
             .split_once('/')
             .filter(|(_, name)| !name.contains('/'))
         else {
-            let message =
-                format!("no listing gave the cursor {cursor:?}; list from the start again");
+            let message = format!(
+                "no listing gave the cursor {}; list from the start again",
+                quoted(cursor)
+            );
             return Err(Error::new(ErrorCode::Invalid, "cursor-invalid", message));
         };
-        let mut buckets = self.buckets()?;
-        buckets.retain(|other| other.as_str() >= bucket);
-        buckets.reverse();
-        let mut names = match buckets.last() {
-            Some(first) => self.names_to_list(first),
-            None => Vec::new(),
-        };
-        if buckets.last().is_some_and(|first| first == bucket) {
-            names.retain(|other| other.as_str() > name);
+        let mut walk = self.walk()?;
+        cursor.clone_into(&mut walk.cursor);
+        walk.buckets.retain(|names| names.bucket.as_str() >= bucket);
+        if let Some(first) = walk.buckets.last_mut()
+            && first.bucket == bucket
+        {
+            first.logs.retain(|(other, _)| other.as_str() > name);
         }
-        Ok(Walk {
-            cursor: cursor.to_owned(),
-            buckets,
-            names,
-        })
+        Ok(walk)
     }
 
     // A bucket that cannot be read is one entry, so that nobody takes its sessions for gone.
-    fn names_to_list(&self, bucket: &str) -> Vec<String> {
-        let unread = |_| vec![UNREAD_BUCKET.to_owned()];
+    fn names_to_list(&self, bucket: &str) -> Vec<(String, Kind)> {
+        let unread = |_| vec![(UNREAD_BUCKET.to_owned(), Kind::Directory)];
         self.log_names(bucket).unwrap_or_else(unread)
     }
 
-    // The last one first, as `Walk` has them.
-    fn log_names(&self, bucket: &str) -> Result<Vec<String>> {
-        let mut names: Vec<String> = self
+    // The last one first, as `Walk` has them. What has a log's name and is no file is an entry too.
+    fn log_names(&self, bucket: &str) -> Result<Vec<(String, Kind)>> {
+        let mut names: Vec<(String, Kind)> = self
             .names(bucket)?
             .into_iter()
-            .filter(|(_, kind)| *kind == Kind::File)
-            .filter_map(|(name, _)| name.strip_suffix(LOG_SUFFIX).map(str::to_owned))
+            .filter_map(|(name, kind)| Some((name.strip_suffix(LOG_SUFFIX)?.to_owned(), kind)))
             // of no id
-            .filter(|name| name != UNREAD_BUCKET)
+            .filter(|(name, _)| name != UNREAD_BUCKET)
             .collect();
-        names.sort_unstable_by(|one, other| other.cmp(one));
+        names.sort_unstable_by(|one, other| other.0.cmp(&one.0));
         Ok(names)
     }
 
-    // None for a session that was deleted meanwhile.
-    fn entry(&self, place: &Place) -> Option<SessionEntry> {
+    // None for a session that was deleted meanwhile, and for a log that is not the one that is read.
+    fn entry(&self, place: &Place, kind: Kind, is_repeated: bool) -> Option<SessionEntry> {
         if place.name == UNREAD_BUCKET {
-            return self.bucket_entry(&place.bucket);
+            return self.bucket_entry(&place.bucket, kind);
         }
-        let relative = place.log();
-        let mut view = match self.files.open(&self.path(&relative), Mode::Read) {
-            Ok(mut log) => view_of(log.as_mut(), place).unwrap_or_else(|error| {
-                View::damaged(fault::of_reading(&relative, &error).message)
-            }),
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return None,
-            Err(error) => View::damaged(fault::of_reading(&relative, &error).message),
-        };
+        let mut view = self.view(place, kind)?;
         if view.is_empty && self.is_coming(place) == Ok(true) {
             return None;
         }
-        let summary = match self.summary(place) {
-            Ok(Stored::Members(members)) => summary_out(&members),
-            Ok(Stored::Unreadable) | Err(_) => {
-                view.note_damage(format!("{:?} cannot be read", place.summary()));
-                no_summary()
-            }
-        };
         let in_place = paths::decode_name(&place.name);
         let id = match &view.header {
             Some(header) if paths::is_name_of(&place.name, &header.id) => header.id.clone(),
             // a shortened name holds no id
             Some(_) | None => in_place.unwrap_or_else(|| place.name.clone()),
+        };
+        if is_repeated {
+            let logs = self.search(&id).unwrap_or_default();
+            if logs.len() > 1 && logs.iter().any(|log| log.place == *place) {
+                if logs.first().is_some_and(|first| first.place != *place) {
+                    return None;
+                }
+                view.note_damage(fault::words_of_several(&logs));
+            }
+        }
+        let summary = match self.summary(place) {
+            Ok(Stored::Members(members)) => summary_out(&members),
+            Ok(Stored::Damaged(_)) => {
+                view.note_damage(format!(
+                    "its summary {:?} is damaged; doctor --fix or update makes a new one and keeps the old beside it",
+                    place.summary()
+                ));
+                no_summary()
+            }
+            Err(error) => {
+                view.note_damage(error.message);
+                no_summary()
+            }
         };
         Some(SessionEntry {
             id,
@@ -160,19 +184,35 @@ impl Root {
         })
     }
 
+    fn view(&self, place: &Place, kind: Kind) -> Option<View> {
+        let relative = place.log();
+        if kind != Kind::File {
+            return Some(View::damaged(fault::of_no_file(&relative, kind).message));
+        }
+        let read = |error| View::damaged(fault::of_reading(&relative, &error).message);
+        match self.files.open(&self.path(&relative), Mode::Read) {
+            Ok(mut log) => Some(view_of(log.as_mut(), place).unwrap_or_else(read)),
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            Err(error) => Some(read(error)),
+        }
+    }
+
     // None for a bucket that can be read again: its sessions come with the next listing.
-    fn bucket_entry(&self, bucket: &str) -> Option<SessionEntry> {
-        let error = self.log_names(bucket).err()?;
+    fn bucket_entry(&self, bucket: &str, kind: Kind) -> Option<SessionEntry> {
+        let note = match kind {
+            Kind::Directory => self.log_names(bucket).err()?.message,
+            Kind::File | Kind::Link | Kind::Other => {
+                let what = kind.words();
+                format!("{bucket:?} is {what}, not a directory; not followed, move it away")
+            }
+        };
         Some(SessionEntry {
             id: bucket.to_owned(),
             header: None,
             summary: no_summary(),
             updated_at_ms: None,
             status: SessionStatus::Damaged,
-            note: Some(format!(
-                "all sessions of this directory are hidden: {}",
-                error.message
-            )),
+            note: Some(format!("all sessions of this directory are hidden: {note}")),
         })
     }
 }
@@ -200,12 +240,14 @@ impl View {
         }
     }
 
-    // The first thing that is wrong is the one that is shown.
     fn note_damage(&mut self, note: String) {
         if self.status == SessionStatus::Ok {
             self.status = SessionStatus::Damaged;
-            self.note = Some(note);
         }
+        self.note = Some(match self.note.take() {
+            None => note,
+            Some(first) => format!("{first}; {note}"),
+        });
     }
 }
 
@@ -234,7 +276,8 @@ fn view_of(log: &mut dyn Handle, place: &Place) -> std::io::Result<View> {
                 is_empty: false,
             };
             if !paths::is_name_of(&place.name, &header.id) {
-                view.note_damage(format!("the header names another session, {:?}", header.id));
+                let named = quoted(&header.id);
+                view.note_damage(format!("the header names another session, {named}"));
             }
             view.header = Some(header);
             view

@@ -2,7 +2,10 @@
 //!
 //! `<name>.<16 hex digits>.tmp` is made under the session's lease, so whoever takes that from a writer which is gone knows
 //! that nobody needs it any more. `<name>.<16 hex digits>.summary.tmp` is made without a lease, so it may be in use: it
-//! goes with the session.
+//! goes with the session, and so do `<name>.summary.lock`, see `summary_lock.rs`, and `<name>.<16 hex digits>.summary.bad`,
+//! a summary that was damaged.
+//!
+//! `<name>.<16 hex digits>.<number>.deleted` is a file that the holder of that lease was deleting, see `delete.rs`.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -15,6 +18,9 @@ use crate::root::Root;
 const SUFFIX: &str = ".tmp";
 const SUMMARY_SUFFIX: &str = ".summary.tmp";
 const COMING_SUFFIX: &str = ".new";
+const DAMAGED_SUFFIX: &str = ".summary.bad";
+const LOCK_SUFFIX: &str = ".summary.lock";
+const DELETED_SUFFIX: &str = ".deleted";
 const HEX_DIGITS: usize = 16;
 
 impl Root {
@@ -40,8 +46,56 @@ impl Root {
 }
 
 fn unique(place: &Place, suffix: &str) -> String {
-    let random = RandomState::new().hash_one(0u8);
-    format!("{}/{}.{random:016x}{suffix}", place.bucket, place.name)
+    with_digits(place, &digits(), suffix)
+}
+
+fn with_digits(place: &Place, digits: &str, suffix: &str) -> String {
+    format!("{}/{}.{digits}{suffix}", place.bucket, place.name)
+}
+
+/// Sixteen hex digits that nobody else has.
+pub(crate) fn digits() -> String {
+    format!("{:016x}", RandomState::new().hash_one(0u8))
+}
+
+/// The temporary file of the holder of a summary's lock.
+pub(crate) fn summary_temporary_of(place: &Place, holder: &str) -> String {
+    // what is no holder's has no file
+    let digits = if is_middle(holder) { holder } else { "0" };
+    with_digits(place, digits, SUMMARY_SUFFIX)
+}
+
+/// Where a damaged summary is kept.
+pub(crate) fn damaged_summary(place: &Place, digits: &str) -> String {
+    with_digits(place, digits, DAMAGED_SUFFIX)
+}
+
+/// The lock of a summary.
+pub(crate) fn lock(place: &Place) -> String {
+    format!("{}/{}{LOCK_SUFFIX}", place.bucket, place.name)
+}
+
+/// The log that the lock `name` belongs to.
+pub(crate) fn log_of_lock(name: &str) -> Option<&str> {
+    name.strip_suffix(LOCK_SUFFIX)
+}
+
+/// The log whose damaged summary is kept as `name`.
+pub(crate) fn log_of_damaged(name: &str) -> Option<&str> {
+    let (log, middle) = name.strip_suffix(DAMAGED_SUFFIX)?.rsplit_once('.')?;
+    is_middle(middle).then_some(log)
+}
+
+/// Where the holder of lease `number` puts what it deletes before it is gone.
+pub(crate) fn deleted(place: &Place, number: u64) -> String {
+    unique(place, &format!(".{number}{DELETED_SUFFIX}"))
+}
+
+/// The log that file `name` belonged to, and the number of the lease under which it was being deleted.
+pub(crate) fn log_of_deleted(name: &str) -> Option<(&str, u64)> {
+    let (rest, number) = name.strip_suffix(DELETED_SUFFIX)?.rsplit_once('.')?;
+    let (log, middle) = rest.rsplit_once('.')?;
+    Some((log, number.parse().ok().filter(|_| is_middle(middle))?))
 }
 
 /// What a whole log is called before it is renamed, where there are no hard links: see `publish.rs`.

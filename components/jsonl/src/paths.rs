@@ -91,6 +91,11 @@ pub fn is_name_of(name: &str, id: &str) -> bool {
     encode_id(id).as_deref() == Ok(name) || spare_name(id).as_deref() == Ok(name)
 }
 
+/// The last name of a path.
+pub(crate) fn file_name(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, name)| name)
+}
+
 /// The first `digits` hexadecimal digits of the SHA-256 of `bytes`, lower case.
 pub fn hash_hex(bytes: &[u8], digits: usize) -> String {
     let mut hex = String::with_capacity(64);

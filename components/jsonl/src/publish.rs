@@ -18,7 +18,7 @@ use crate::place::Place;
 use crate::root::Root;
 
 /// An empty file that says that the last name was not given by a hard link, since there are none.
-const NO_LINKS: &str = "no-hard-links";
+pub(crate) const NO_LINKS: &str = "no-hard-links";
 
 impl Root {
     /// Gives the file `temporary` another name; `AlreadyExists` where something has that.
@@ -201,7 +201,7 @@ impl Root {
     }
 
     // Also those that differ in case.
-    fn coming_names(&self, place: &Place) -> Result<Vec<String>> {
+    pub(crate) fn coming_names(&self, place: &Place) -> Result<Vec<String>> {
         let of = place.name.to_ascii_lowercase();
         let mut names = self.names(&place.bucket)?;
         names.retain(|(name, _)| litter::is_coming(&name.to_ascii_lowercase(), &of));

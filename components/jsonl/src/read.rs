@@ -2,6 +2,7 @@
 
 use std::io::ErrorKind;
 
+use annals_core::fault::quoted;
 use annals_core::header::Header;
 use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode, Page};
@@ -165,7 +166,8 @@ fn raw_page(raw: Vec<u8>, at: u64, end: u64) -> Page {
 /// A cursor that no page gave, or into a log that shrank since.
 pub(crate) fn stale(id: &str, cursor: u64) -> Error {
     let message = format!(
-        "no record of session {id:?} begins at byte {cursor} any more; read it from the start again"
+        "no record of session {} begins at byte {cursor} any more; read it from the start again",
+        quoted(id)
     );
     Error::new(ErrorCode::Invalid, "cursor-stale", message)
         .fact("id", id)

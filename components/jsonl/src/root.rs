@@ -11,6 +11,7 @@ use std::rc::Rc;
 use annals_sdk::Result;
 use annals_sdk::types::Error;
 
+use crate::delete::Removed;
 use crate::fault;
 use crate::files::{Fs, Handle, Kind, Mode};
 use crate::leases::Held;
@@ -35,10 +36,12 @@ pub struct Root {
     pub(crate) has_links: Cell<Option<bool>>,
     /// Directories above the root that hold names which are not durable yet, the root's own one first.
     above: Vec<PathBuf>,
-    /// Buckets of sessions that were removed, but not for good yet, by their ids.
-    pub(crate) removed: HashMap<String, String>,
+    /// Sessions that were removed, but not for good yet, by their ids.
+    pub(crate) removed: HashMap<String, Removed>,
     /// Sessions of whose log nobody knows what the medium has: what failed could not be taken back.
     doubted: HashSet<String>,
+    /// Locks of summaries that are ours and could not be given back, by their digits.
+    pub(crate) left_locks: HashSet<String>,
     /// Buckets whose names are durable.
     pub(crate) settled: HashSet<String>,
     /// Where the last piece of a listing stopped.
@@ -49,6 +52,8 @@ pub struct Root {
 struct Known {
     place: Place,
     end: Option<End>,
+    /// Whether there was no second log when it was looked for.
+    is_sole: bool,
 }
 
 /// The end of a log as this process left it.
@@ -73,6 +78,7 @@ impl Root {
             above: Vec::new(),
             removed: HashMap::new(),
             doubted: HashSet::new(),
+            left_locks: HashSet::new(),
             settled: HashSet::new(),
             walk: None,
         }
@@ -101,13 +107,27 @@ impl Root {
         }
     }
 
+    /// Refuses what is there and no file: a link could lead anywhere, and opening a pipe would wait for its other end.
+    pub(crate) fn check_file(&self, relative: &str) -> Result<()> {
+        match self.kind(relative)? {
+            None | Some(Kind::File) => Ok(()),
+            Some(kind @ (Kind::Directory | Kind::Link | Kind::Other)) => {
+                Err(fault::of_no_file(relative, kind))
+            }
+        }
+    }
+
     pub(crate) fn open_to_read(&self, relative: &str) -> Result<Box<dyn Handle>> {
+        self.check_file(relative)?;
         self.files
             .open(&self.path(relative), Mode::Read)
             .map_err(|error| fault::of_reading(relative, &error))
     }
 
     pub(crate) fn open_to_write(&self, relative: &str, mode: Mode) -> Result<Box<dyn Handle>> {
+        if mode != Mode::New {
+            self.check_file(relative)?;
+        }
         self.files
             .open(&self.path(relative), mode)
             .map_err(|error| fault::of_files("write", relative, &error))
@@ -217,7 +237,27 @@ impl Root {
         if self.known.len() >= KNOWN_MAX {
             self.known.clear();
         }
-        self.known.insert(id.to_owned(), Known { place, end });
+        let before = self.known.get(id).filter(|known| known.place == place);
+        let is_sole = before.is_some_and(|known| known.is_sole);
+        let known = Known {
+            place,
+            end,
+            is_sole,
+        };
+        self.known.insert(id.to_owned(), known);
+    }
+
+    /// Whether there is no second log of the session.
+    pub(crate) fn note_sole(&mut self, id: &str, is_sole: bool) {
+        if let Some(known) = self.known.get_mut(id) {
+            known.is_sole = is_sole;
+        }
+    }
+
+    /// Where the session is, if no second log was there when it was looked for.
+    pub(crate) fn known_sole(&self, id: &str) -> Option<&Place> {
+        let known = self.known.get(id).filter(|known| known.is_sole);
+        known.map(|known| &known.place)
     }
 
     /// Forgets the end of a log, so that the next append looks at the medium.

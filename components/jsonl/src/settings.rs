@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use annals_core::fault::quoted;
 use annals_sdk::types::{Durability, Error, ErrorCode};
 
 /// When writes are made durable, and so what an ok promises. Only `always` waits for the medium; the other two write in
@@ -64,7 +65,7 @@ impl Settings {
         let mut lease_ttl_ms = LEASE_TTL_MS;
         for (name, value) in given {
             if seen.contains(&name.as_str()) {
-                let message = format!("setting {name:?} is given twice; give it once");
+                let message = format!("setting {} is given twice; give it once", quoted(name));
                 return Err(invalid("setting-repeated", message, name));
             }
             seen.push(name);
@@ -76,7 +77,8 @@ impl Settings {
                 "lease-ttl-ms" => lease_ttl_ms = milliseconds_of(name, value)?,
                 _ => {
                     let known = "root, sync, pack-chunks and lease-ttl-ms";
-                    let message = format!("setting {name:?} is unknown; jsonl knows {known}");
+                    let message =
+                        format!("setting {} is unknown; jsonl knows {known}", quoted(name));
                     return Err(invalid("setting-unknown", message, name));
                 }
             }
@@ -124,7 +126,7 @@ fn milliseconds_of(name: &str, value: &str) -> Result<u64, Error> {
 }
 
 fn out_of_range(name: &str, value: &str, range: &str) -> Error {
-    let message = format!("setting {name:?} is {value:?}; it must be {range}");
+    let message = format!("setting {name:?} is {}; it must be {range}", quoted(value));
     invalid("setting-out-of-range", message, name)
 }
 

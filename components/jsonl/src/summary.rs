@@ -1,17 +1,24 @@
 //! What may change after creation: a small file beside the log, replaced as a whole.
 
+use std::io::ErrorKind;
+
+use annals_core::fault::quoted;
 use annals_sdk::Result;
-use annals_sdk::types::{Error, SessionSummary};
+use annals_sdk::types::{Error, ErrorCode, SessionSummary};
 use serde_json::{Map, Value};
 
 use crate::fault;
 use crate::files::{Kind, Mode};
 use crate::lines;
+use crate::litter;
 use crate::place::Place;
 use crate::root::Root;
 
 /// The longest summary.
 pub const SUMMARY_BYTES_MAX: u64 = 64 << 10;
+
+/// How often an update begins again when its lock is broken.
+const ATTEMPTS_MAX: usize = 32;
 
 const TITLE: &str = "title";
 const FIRST_PROMPT: &str = "firstPrompt";
@@ -20,17 +27,39 @@ const FIRST_PROMPT: &str = "firstPrompt";
 pub(crate) enum Stored {
     /// Members as they are, unknown ones included; none where there is no file.
     Members(Map<String, Value>),
-    /// Not JSON, no object, too long.
-    Unreadable,
+    /// No file, too long, no JSON, no object, or a title or prompt that is no text.
+    Damaged(Kind),
 }
 
 impl Root {
-    /// Changes the summary, never the log.
+    /// Changes the summary, never the log. A damaged one is kept beside the new one.
     pub fn update(&mut self, id: &str, summary: &SessionSummary) -> Result<()> {
-        let place = self.place_of(id)?;
-        let mut members = match self.summary(&place)? {
-            Stored::Members(members) => members,
-            Stored::Unreadable => Map::new(),
+        let place = self.place_to_write(id)?;
+        for _ in 0..ATTEMPTS_MAX {
+            let own = self.lock_summary(id, &place)?;
+            let replaced = self.change(&place, summary, &own);
+            self.unlock_summary(&place, own);
+            // a delete takes temporary files along, and may not have seen a summary that came after it
+            if self.kind(&place.log())?.is_none() {
+                self.discard(&place.summary());
+                return Err(Error::not_found(id));
+            }
+            if replaced? {
+                return Ok(());
+            }
+        }
+        let message = format!(
+            "the summary of session {} is being changed by others; try again",
+            quoted(id)
+        );
+        Err(Error::new(ErrorCode::Busy, "summary-contended", message))
+    }
+
+    // False where the lock was lost before anything was changed.
+    fn change(&self, place: &Place, summary: &SessionSummary, own: &str) -> Result<bool> {
+        let (mut members, damaged) = match self.summary(place)? {
+            Stored::Members(members) => (members, None),
+            Stored::Damaged(kind) => (Map::new(), Some(kind)),
         };
         for (name, value) in [
             (TITLE, &summary.title),
@@ -56,28 +85,56 @@ impl Root {
                 SUMMARY_BYTES_MAX,
             ));
         }
-        let temporary = self.summary_temporary(&place);
-        let replaced = self.replace(&temporary, &place, &text);
-        if replaced.is_err() {
+        let temporary = litter::summary_temporary_of(place, own);
+        let replaced = self.replace(&temporary, place, &text, damaged, own);
+        if replaced != Ok(true) {
             self.discard(&temporary);
-        }
-        // a delete takes temporary files along, and may not have seen a summary that came after it
-        if self.kind(&place.log())?.is_none() {
-            self.discard(&place.summary());
-            return Err(Error::not_found(id));
         }
         replaced
     }
 
-    fn replace(&self, temporary: &str, place: &Place, text: &str) -> Result<()> {
+    fn replace(
+        &self,
+        temporary: &str,
+        place: &Place,
+        text: &str,
+        damaged: Option<Kind>,
+        own: &str,
+    ) -> Result<bool> {
         let mut file = self.open_to_write(temporary, Mode::New)?;
         file.write_all(text.as_bytes())
             .map_err(|error| fault::of_files("write", temporary, &error))?;
         self.sync(file.as_mut(), temporary)?;
+        if let Some(kind) = damaged {
+            self.keep_damaged(place, kind, own)?;
+        }
+        if !self.has_summary_lock(place, own)? {
+            return Ok(false);
+        }
         let summary = place.summary();
-        self.files
-            .rename(&self.path(temporary), &self.path(&summary))
-            .map_err(|error| fault::of_files("replace", &summary, &error))?;
+        let renamed = self
+            .files
+            .rename(&self.path(temporary), &self.path(&summary));
+        match renamed {
+            Ok(()) => {}
+            // the lock was broken, and the file removed
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(false),
+            Err(error) => return Err(fault::of_files("replace", &summary, &error)),
+        }
+        self.sync_directory(&place.bucket)?;
+        Ok(true)
+    }
+
+    // Whoever broke it may have had something to say in it.
+    fn keep_damaged(&self, place: &Place, kind: Kind, own: &str) -> Result<()> {
+        let (summary, kept) = (place.summary(), litter::damaged_summary(place, own));
+        match kind {
+            Kind::File => self.copy(&summary, 0, None, &kept)?,
+            Kind::Directory | Kind::Link | Kind::Other => self
+                .files
+                .rename(&self.path(&summary), &self.path(&kept))
+                .map_err(|error| fault::of_files("move away", &summary, &error))?,
+        }
         self.sync_directory(&place.bucket)
     }
 
@@ -87,16 +144,33 @@ impl Root {
         match self.kind(&relative)? {
             None => return Ok(Stored::Members(Map::new())),
             Some(Kind::File) => {}
-            Some(Kind::Directory | Kind::Other) => return Ok(Stored::Unreadable),
+            Some(kind @ (Kind::Directory | Kind::Link | Kind::Other)) => {
+                return Ok(Stored::Damaged(kind));
+            }
         }
-        let mut file = self.open_to_read(&relative)?;
+        let mut file = match self.files.open(&self.path(&relative), Mode::Read) {
+            Ok(file) => file,
+            // replaced or deleted meanwhile
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                return Ok(Stored::Members(Map::new()));
+            }
+            Err(error) => return Err(fault::of_reading(&relative, &error)),
+        };
         let mut bytes = Vec::new();
-        let bytes_max = lines::usize_of(SUMMARY_BYTES_MAX);
-        lines::read_more(file.as_mut(), 0, bytes_max, &mut bytes)
+        let bytes_max = lines::usize_of(SUMMARY_BYTES_MAX) + 1;
+        let read = lines::read_more(file.as_mut(), 0, bytes_max, &mut bytes)
             .map_err(|error| fault::of_reading(&relative, &error))?;
+        let is_text = |value: &Value| value.is_string() || value.is_null();
         Ok(match serde_json::from_slice(&bytes) {
-            Ok(Value::Object(members)) => Stored::Members(members),
-            Ok(_) | Err(_) => Stored::Unreadable,
+            Ok(Value::Object(members))
+                if read < bytes_max
+                    && [TITLE, FIRST_PROMPT]
+                        .iter()
+                        .all(|name| members.get(*name).is_none_or(is_text)) =>
+            {
+                Stored::Members(members)
+            }
+            Ok(_) | Err(_) => Stored::Damaged(Kind::File),
         })
     }
 }

@@ -6,10 +6,10 @@ use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode, Eviction, EvictionReason};
 
 use crate::fault;
-use crate::files::{Handle, Mode};
-use crate::lease::{Lease, checked_holder, directory_of};
+use crate::files::{Handle, Kind, Mode};
+use crate::lease::{Lease, NUMBER_MAX, checked_holder, directory_of};
 use crate::leases::{ATTEMPTS_MAX, Held, shown};
-use crate::paths;
+use crate::paths::{self, LEASES};
 use crate::root::Root;
 
 impl Root {
@@ -22,6 +22,10 @@ impl Root {
     ) -> Result<String> {
         let directory = directory_of(id)?;
         let holder = checked_holder(holder)?;
+        self.check_directory(&directory)?;
+        if let Some(id) = id {
+            self.check_sole(id)?;
+        }
         for _ in 0..ATTEMPTS_MAX {
             let present = self.present(&directory)?;
             let evicted = |lease: &Lease| evict.filter(|evict| evict.token == lease.token());
@@ -32,6 +36,7 @@ impl Root {
                 is_free: false,
                 is_fence_due: false,
                 holder: holder.clone(),
+                is_whole: true,
             };
             if let Some(lease) = &present {
                 // one that was to be given back, and could not be, is free
@@ -42,7 +47,7 @@ impl Root {
                     (false, None) => return Err(self.busy(id, "lease-held", Some(lease))),
                 };
                 has_evicted = !lease.is_free;
-                taken.number = lease.number + 1;
+                taken.number = next_number(&directory, lease.number)?;
                 taken.is_fence_due = is_silent || lease.is_fence_due;
             }
             if self.take(&directory, &taken, present.as_ref())? {
@@ -59,9 +64,27 @@ impl Root {
         Err(Error::new(ErrorCode::Busy, "lease-contended", message))
     }
 
+    // A link could lead out of the root.
+    fn check_directory(&self, directory: &str) -> Result<()> {
+        for directory in [LEASES, directory] {
+            match self.kind(directory)? {
+                None | Some(Kind::Directory) => {}
+                Some(kind @ (Kind::File | Kind::Link | Kind::Other)) => {
+                    return Err(fault::of_no_directory(directory, kind));
+                }
+            }
+        }
+        Ok(())
+    }
+
     // Whether the lease is taken; not when somebody was quicker. It appears with its holder in it: after a crash between
     // the two nobody could tell whose it is, and everybody would have to wait for its silence.
-    fn take(&mut self, directory: &str, taken: &Lease, previous: Option<&Lease>) -> Result<bool> {
+    pub(crate) fn take(
+        &mut self,
+        directory: &str,
+        taken: &Lease,
+        previous: Option<&Lease>,
+    ) -> Result<bool> {
         let relative = format!("{directory}/{}", taken.number);
         let writer = paths::hash_hex(taken.holder.as_bytes(), 16);
         let temporary = format!("{relative}.{writer}.tmp");
@@ -190,7 +213,7 @@ impl Root {
     }
 
     // In ascending order; temporary files of contenders that died go with the numbers they were for.
-    fn remove_passed(&self, directory: &str, own: u64) -> Result<()> {
+    pub(crate) fn remove_passed(&self, directory: &str, own: u64) -> Result<()> {
         let mut passed: Vec<(u64, String)> = Vec::new();
         for (name, _) in self.names(directory)? {
             let number = name.split('.').next().and_then(|text| text.parse().ok());
@@ -206,6 +229,17 @@ impl Root {
         }
         Ok(())
     }
+}
+
+fn next_number(directory: &str, number: u64) -> Result<u64> {
+    if number < NUMBER_MAX {
+        return Ok(number + 1);
+    }
+    let message = format!(
+        "{:?} is no lease; move it away",
+        format!("{directory}/{number}")
+    );
+    Err(Error::new(ErrorCode::Other, "lease-number", message))
 }
 
 fn is_lost(kind: ErrorKind) -> bool {

@@ -1,22 +1,26 @@
 //! What lies under the root besides logs: what writers that died left behind, and what has lost its log.
 
+mod coming;
 #[cfg(target_family = "wasm")]
 mod component;
+mod leases;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
+use annals_core::fault::quoted;
 use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode, SessionId};
 
 use crate::cut::cut_of;
+use crate::fault;
 use crate::files::Kind;
 use crate::lease::{Lease, directory_of};
 use crate::litter;
 use crate::paths::{self, LEASES, LOG_SUFFIX};
 use crate::place::{Place, is_bucket};
 use crate::root::Root;
+use crate::summary::Stored;
 
-const LEASE_SUFFIX: &str = ".lease";
 const SUMMARY_SUFFIX: &str = ".summary";
 const CUT_SUFFIX: &str = ".torn";
 
@@ -33,6 +37,23 @@ pub enum LitterKind {
     OrphanedCut,
     /// A second log of one session.
     Duplicate,
+    /// What stands in the place of a lease and is none.
+    DamagedLease,
+    /// A summary that cannot be read.
+    DamagedSummary,
+}
+
+impl LitterKind {
+    fn at(self, place: String, note: impl Into<String>) -> Litter {
+        Litter {
+            kind: self,
+            place,
+            id: None,
+            holder: None,
+            token: None,
+            note: note.into(),
+        }
+    }
 }
 
 /// Something that is no session's log, see `upkeep.wit`.
@@ -56,8 +77,9 @@ pub struct Litter {
 struct Look {
     found: Vec<Litter>,
     count_max: usize,
-    /// Where each session is, by its id.
-    places: HashMap<String, Place>,
+    /// Sessions that were seen, and those with several logs.
+    seen: HashSet<String>,
+    several: HashSet<String>,
     /// The names that the leases of stored sessions have.
     leased: HashMap<String, String>,
 }
@@ -65,6 +87,15 @@ struct Look {
 impl Look {
     fn is_full(&self) -> bool {
         self.found.len() >= self.count_max
+    }
+
+    /// A lease of this session is one of a session that is there.
+    fn note_leased(&mut self, id: Option<SessionId>) {
+        if let Some(id) = id
+            && let Ok(lease) = paths::lease_name(&id)
+        {
+            self.leased.insert(lease, id);
+        }
     }
 
     fn add(&mut self, litter: Litter) {
@@ -75,78 +106,88 @@ impl Look {
 }
 
 impl Root {
-    /// At most `count_max` finds; nothing is written.
+    /// At most `count_max` finds; nothing is written, and nothing that is found keeps from looking on.
     pub fn inspect(&mut self, count_max: u32) -> Result<Vec<Litter>> {
         let mut look = Look {
             found: Vec::new(),
             count_max: usize::try_from(count_max).unwrap_or(usize::MAX),
-            places: HashMap::new(),
+            seen: HashSet::new(),
+            several: HashSet::new(),
             leased: HashMap::new(),
         };
-        let buckets = self.buckets()?;
         let mut beside = Vec::new();
-        for bucket in buckets {
+        for bucket in self.buckets()? {
             // one that cannot be read is an entry of the listing
             let Ok(mut names) = self.names(&bucket) else {
                 continue;
             };
             names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-            for (name, _) in names.into_iter().filter(|(_, kind)| *kind == Kind::File) {
+            for (name, kind) in names {
                 match name.strip_suffix(LOG_SUFFIX) {
-                    Some(log) => self.look_at_log(&mut look, &bucket, log),
-                    None => beside.push((bucket.clone(), name)),
+                    Some(log) if kind == Kind::File => self.look_at_log(&mut look, &bucket, log),
+                    // an entry of the listing, too
+                    Some(log) => look.note_leased(paths::decode_name(log)),
+                    None => beside.push((bucket.clone(), name, kind)),
                 }
             }
         }
-        for (bucket, name) in beside {
+        for (bucket, name, kind) in beside {
             if look.is_full() {
                 break;
             }
-            self.look_beside(&mut look, &bucket, &name)?;
+            self.look_beside(&mut look, &bucket, &name, kind);
         }
-        self.look_at_leases(&mut look)?;
+        self.look_at_leases(&mut look);
         Ok(look.found)
     }
 
     /// Removes one find, if it still is one.
     pub fn remove_litter(&mut self, place: &str, token: Option<&str>) -> Result<()> {
         let parts: Vec<&str> = place.split('/').collect();
-        // a link could lead anywhere
-        for (at, _) in place.match_indices('/') {
-            let above = place.get(..at).unwrap_or_default();
-            if !matches!(self.kind(above)?, None | Some(Kind::Directory)) {
-                return Err(no_litter(place));
-            }
-        }
+        let token = token.unwrap_or_default();
         match parts.as_slice() {
-            [LEASES, lease] if lease.ends_with(LEASE_SUFFIX) => {
-                self.remove_lease_of_nobody(place, lease, token.unwrap_or_default())
-            }
-            [LEASES, lease, name] if lease.ends_with(LEASE_SUFFIX) && is_temporary(name) => {
-                self.remove(place)
-            }
-            [bucket, name] if is_bucket(bucket) && is_temporary(name) => {
-                match self.is_of_a_coming_log(bucket, name)? {
-                    false => self.remove(place),
-                    true => Err(no_litter(place)),
-                }
-            }
-            [bucket, name] if is_bucket(bucket) => {
-                let log = match (name.strip_suffix(SUMMARY_SUFFIX), log_of_cut(name)) {
-                    (Some(log), _) | (None, Some(log)) => log,
-                    (None, None) => return Err(no_litter(place)),
-                };
-                match self.kind(&format!("{bucket}/{log}{LOG_SUFFIX}"))? {
-                    None => self.remove(place),
-                    Some(_) => Err(no_litter(place)),
-                }
-            }
-            _ => Err(no_litter(place)),
+            [LEASES, ..] => return self.remove_below_leases(place, parts.get(1..), token),
+            [bucket, _] if is_bucket(bucket) => {}
+            _ => return Err(no_litter(place)),
+        }
+        // a link could lead anywhere
+        let [bucket, name] = parts.as_slice() else {
+            return Err(no_litter(place));
+        };
+        if !matches!(self.kind(bucket)?, None | Some(Kind::Directory)) {
+            return Err(no_litter(place));
+        }
+        let place_of = |log: &str| Place {
+            bucket: (*bucket).to_owned(),
+            name: log.to_owned(),
+        };
+        if let Some(log) = litter::log_of_lock(name) {
+            return self.break_summary_lock(&place_of(log), token);
+        }
+        if let Some((log, number)) = litter::log_of_deleted(name) {
+            return match self.is_deleted(&place_of(log), number) {
+                true => self.remove(place),
+                false => Err(no_litter(place)),
+            };
+        }
+        if is_temporary(name) {
+            return match self.coming_log(bucket, name)? {
+                Some(log) => self.remove_coming(&log, token),
+                None => self.remove(place),
+            };
+        }
+        let log = match (log_of_summary(name), log_of_cut(name)) {
+            (Some(log), _) | (None, Some(log)) => log,
+            (None, None) => return Err(no_litter(place)),
+        };
+        match self.kind(&format!("{bucket}/{log}{LOG_SUFFIX}"))? {
+            None => self.remove(place),
+            Some(_) => Err(no_litter(place)),
         }
     }
 
-    /// Notes whose log it is, and that it is the second one.
-    fn look_at_log(&self, look: &mut Look, bucket: &str, name: &str) {
+    /// Notes whose log it is, and that it is not the only one.
+    fn look_at_log(&mut self, look: &mut Look, bucket: &str, name: &str) {
         let place = Place {
             bucket: bucket.to_owned(),
             name: name.to_owned(),
@@ -162,189 +203,106 @@ impl Root {
         else {
             return;
         };
-        if let Ok(lease) = paths::lease_name(&id) {
-            look.leased.insert(lease, id.clone());
-        }
-        let Some(first) = look.places.get(&id) else {
-            look.places.insert(id, place);
+        look.note_leased(Some(id.clone()));
+        if look.seen.insert(id.clone()) || !look.several.insert(id.clone()) {
             return;
-        };
-        let note = format!(
-            "a second log of this session; the first is {:?}",
-            first.log()
-        );
-        look.add(Litter {
-            kind: LitterKind::Duplicate,
-            place: place.log(),
-            id: Some(id),
-            holder: None,
-            token: None,
-            note,
-        });
-    }
-
-    fn look_beside(&self, look: &mut Look, bucket: &str, name: &str) -> Result<()> {
-        if self.is_of_a_coming_log(bucket, name)? {
-            return Ok(());
         }
-        let (kind, log, note) = if let Some(log) = litter::log_of(name) {
-            let note = "a file that a writer made for itself and did not remove";
-            (LitterKind::Temporary, log, note)
-        } else if let Some(log) = name.strip_suffix(SUMMARY_SUFFIX) {
-            (LitterKind::Orphan, log, "a summary without its log")
-        } else if let Some(log) = log_of_cut(name) {
-            let note =
-                "bytes that were cut from a log that is gone; look through them, then remove them";
-            (LitterKind::OrphanedCut, log, note)
-        } else {
-            return Ok(());
-        };
-        let place = Place {
-            bucket: bucket.to_owned(),
-            name: log.to_owned(),
-        };
-        if kind != LitterKind::Temporary && self.kind(&place.log())?.is_some() {
-            return Ok(());
-        }
-        let id = match self.header_of(&place) {
-            Some(header) => Some(header.id),
-            None => paths::decode_name(log),
-        };
-        let lease = match &id {
-            Some(id) => self.present(&directory_of(Some(id))?)?,
-            None => None,
-        };
-        look.add(Litter {
-            kind,
-            place: format!("{bucket}/{name}"),
-            id,
-            holder: lease
-                .filter(|lease| !lease.is_free)
-                .map(|lease| lease.holder),
-            token: None,
-            note: note.to_owned(),
-        });
-        Ok(())
-    }
-
-    /// Whether the file is what tells a log that is not stored yet from a damaged one: its next creation goes on there.
-    fn is_of_a_coming_log(&self, bucket: &str, name: &str) -> Result<bool> {
-        let Some(log) = litter::log_of(name).filter(|log| litter::is_coming(name, log)) else {
-            return Ok(false);
-        };
-        self.is_coming(&Place {
-            bucket: bucket.to_owned(),
-            name: log.to_owned(),
-        })
-    }
-
-    fn look_at_leases(&self, look: &mut Look) -> Result<()> {
-        let mut names = self.names(LEASES)?;
-        names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
-        for (name, _) in names.iter().filter(|(_, kind)| *kind == Kind::Directory) {
-            let Some(lease_name) = name.strip_suffix(LEASE_SUFFIX) else {
-                continue;
-            };
-            if look.is_full() {
-                break;
-            }
-            let directory = format!("{LEASES}/{name}");
-            let lease = self.present(&directory)?;
-            let stored = look.leased.get(lease_name).cloned();
-            let is_stored = stored.is_some();
-            let id = stored.or_else(|| id_of_lease(lease_name));
-            let holding = lease.as_ref().filter(|lease| !lease.is_free);
-            let holder = holding.map(|lease| lease.holder.clone());
-            for (file, _) in self.names(&directory)? {
-                if is_temporary(&file) {
-                    let note = "a file that a writer made to take the lease and did not remove";
-                    look.add(Litter {
-                        kind: LitterKind::Temporary,
-                        place: format!("{directory}/{file}"),
-                        id: id.clone(),
-                        holder: holder.clone(),
-                        token: None,
-                        note: note.to_owned(),
-                    });
-                }
-            }
-            let (kind, note) = match (&holder, is_stored) {
-                (Some(_), true) => (LitterKind::Lease, "the lease is held"),
-                (Some(_), false) => (
-                    LitterKind::Lease,
-                    "the lease of a session that is not stored is held",
-                ),
-                (None, true) => continue,
-                (None, false) => (
-                    LitterKind::Orphan,
-                    "a lease of a session that is not stored",
-                ),
-            };
+        let logs = self.search(&id).unwrap_or_default();
+        let note = fault::words_of_several(&logs);
+        for log in logs.iter().skip(1) {
             look.add(Litter {
-                kind,
-                place: directory,
-                id,
-                holder,
-                token: Some(lease.as_ref().map_or_else(String::new, Lease::token)),
-                note: note.to_owned(),
+                id: Some(id.clone()),
+                ..LitterKind::Duplicate.at(log.place.log(), format!("the session {note}"))
             });
         }
-        Ok(())
     }
 
-    /// A lease of a session that is not stored, given back or of a holder that is gone.
-    fn remove_lease_of_nobody(&mut self, place: &str, name: &str, token: &str) -> Result<()> {
-        let lease_name = name.strip_suffix(LEASE_SUFFIX).unwrap_or(name);
-        if self.has_session_leased_as(lease_name)? {
-            return Err(no_litter(place));
-        }
-        let lease = self.present(place)?;
-        if lease.as_ref().map_or_else(String::new, Lease::token) != token {
-            let message = format!("{place:?} has another holder now");
-            return Err(Error::new(ErrorCode::Busy, "lease-lost", message));
-        }
-        let own = lease.map_or(0, |lease| lease.number);
-        self.remove_numbers(place, own)
-    }
-
-    fn has_session_leased_as(&self, lease_name: &str) -> Result<bool> {
-        for bucket in self.buckets()? {
-            for (name, _) in self.names(&bucket)? {
-                let Some(log) = name.strip_suffix(LOG_SUFFIX) else {
-                    continue;
-                };
-                let place = Place {
-                    bucket: bucket.clone(),
-                    name: log.to_owned(),
-                };
-                let id = match self.header_of(&place) {
-                    Some(header) => Some(header.id),
-                    None if self.is_coming(&place)? => continue,
-                    None => paths::decode_name(log),
-                };
-                // of a log without a readable id nobody knows which lease is its
-                let Some(id) = id else { return Ok(true) };
-                if paths::lease_name(&id).as_deref() == Ok(lease_name) {
-                    return Ok(true);
+    fn look_beside(&mut self, look: &mut Look, bucket: &str, name: &str, kind: Kind) {
+        let at = format!("{bucket}/{name}");
+        let place = |log: &str| Place {
+            bucket: bucket.to_owned(),
+            name: log.to_owned(),
+        };
+        let is_stored = |log: &str| !matches!(self.kind(&place(log).log()), Ok(None));
+        let mut token = None;
+        let (log, mut litter) = if let Some(log) = litter::log_of_lock(name) {
+            token = self.summary_holder(&place(log)).ok().flatten();
+            let note = "who changes the summary just now, or died while changing it; others wait two seconds for it";
+            (log, LitterKind::Temporary.at(at, note))
+        } else if let Some((log, number)) = litter::log_of_deleted(name) {
+            let note = "what a delete that did not end had in hand; remove it, or rename it back";
+            let kind = match self.is_deleted(&place(log), number) {
+                true => LitterKind::Temporary,
+                false => LitterKind::OrphanedCut,
+            };
+            (log, kind.at(at, note))
+        } else if let Some(log) = litter::log_of(name) {
+            let note = match self.coming_log(bucket, name) {
+                Ok(Some(_)) => {
+                    "a session that was being made and is not stored yet: its empty log beside goes first"
                 }
+                Ok(None) | Err(_) => "a file that a writer made for itself and did not remove",
+            };
+            (log, LitterKind::Temporary.at(at, note))
+        } else if let Some(log) = log_of_summary(name) {
+            match (is_stored(log), name.ends_with(SUMMARY_SUFFIX)) {
+                (false, _) => (log, LitterKind::Orphan.at(at, "a summary without its log")),
+                (true, true) if self.has_damaged_summary(&place(log)) => {
+                    let note = "the summary is damaged; --fix makes a new one and keeps this one beside it";
+                    (log, LitterKind::DamagedSummary.at(at, note))
+                }
+                (true, _) => return,
             }
+        } else if let Some(log) = log_of_cut(name).filter(|log| !is_stored(log)) {
+            let note =
+                "bytes that were cut from a log that is gone; look through them, then remove them";
+            (log, LitterKind::OrphanedCut.at(at, note))
+        } else {
+            return;
+        };
+        if kind != Kind::File && litter.kind != LitterKind::DamagedSummary {
+            return;
         }
-        Ok(false)
+        litter.id = self.id_of(bucket, log, name);
+        let directory = litter.id.as_ref().map(|id| directory_of(Some(id)));
+        let lease = directory.and_then(|directory| self.present(&directory.ok()?).ok()?);
+        if self.coming_log(bucket, name).is_ok_and(|log| log.is_some()) {
+            token = Some(lease.as_ref().map_or_else(String::new, Lease::token));
+        }
+        litter.token = token;
+        litter.holder = lease
+            .filter(|lease| !lease.is_free)
+            .map(|lease| lease.holder);
+        look.add(litter);
+    }
+
+    fn has_damaged_summary(&self, place: &Place) -> bool {
+        matches!(self.summary(place), Ok(Stored::Damaged(_)))
+    }
+
+    /// Whether nobody can have gone on with the session after the holder of lease `number` moved a file of it away.
+    fn is_deleted(&self, place: &Place, number: u64) -> bool {
+        let Some(id) = paths::decode_name(&place.name) else {
+            return false;
+        };
+        let numbers = directory_of(Some(&id)).and_then(|directory| self.numbers(&directory));
+        numbers.is_ok_and(|numbers| numbers.iter().all(|later| *later <= number))
     }
 }
 
 fn no_litter(place: &str) -> Error {
-    let message = format!("{place:?} is nothing that may be removed");
+    let message = format!("{} is nothing that may be removed", quoted(place));
     Error::new(ErrorCode::Invalid, "place-no-litter", message)
-}
-
-fn id_of_lease(name: &str) -> Option<String> {
-    let id = paths::decode(name)?;
-    (paths::lease_name(&id).as_deref() == Ok(name)).then_some(id)
 }
 
 fn is_temporary(name: &str) -> bool {
     litter::log_of(name).is_some()
+}
+
+/// The name of the log that a summary belongs to, damaged and kept ones included.
+fn log_of_summary(name: &str) -> Option<&str> {
+    name.strip_suffix(SUMMARY_SUFFIX)
+        .or_else(|| litter::log_of_damaged(name))
 }
 
 /// The name of the log that a file of cut bytes belongs to.

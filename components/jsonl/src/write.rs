@@ -1,6 +1,6 @@
 //! Storing: a new log appears whole or not at all, a batch is at the end whole or not at all.
 
-use annals_core::fault::Fault;
+use annals_core::fault::{Fault, quoted};
 use annals_core::header::Header;
 use annals_core::record::{Record, read_record};
 use annals_sdk::Result;
@@ -66,14 +66,10 @@ impl Root {
             return Err(error);
         }
         self.check_lease(id, token)?;
-        self.remember(
-            id,
-            place,
-            Some(End {
-                bytes,
-                next_seq: first.count,
-            }),
-        );
+        let next_seq = first.count;
+        self.remember(id, place, Some(End { bytes, next_seq }));
+        // it was looked for under this lease
+        self.note_sole(id, true);
         Ok(())
     }
 
@@ -111,14 +107,16 @@ impl Root {
     }
 
     fn open_to_append(&mut self, id: &str) -> Result<(Place, Box<dyn Handle>)> {
-        if let Some(place) = self.known_place(id).cloned() {
+        if let Some(place) = self.known_sole(id).cloned()
+            && self.kind(&place.log())? == Some(Kind::File)
+        {
             match self.files.open(&self.path(&place.log()), Mode::Append) {
                 Ok(log) => return Ok((place, log)),
                 // found again or found missing
                 Err(_) => self.forget(id),
             }
         }
-        let place = self.place_of(id)?;
+        let place = self.place_to_write(id)?;
         let log = self.open_to_write(&place.log(), Mode::Append)?;
         Ok((place, log))
     }
@@ -126,7 +124,7 @@ impl Root {
     fn ensure_bucket(&mut self, bucket: &str) -> Result<()> {
         match self.kind(bucket)? {
             Some(Kind::Directory) => Ok(()),
-            Some(Kind::File | Kind::Other) => {
+            Some(Kind::File | Kind::Link | Kind::Other) => {
                 let message = format!("{bucket:?} is no directory; move it away");
                 Err(Error::new(
                     ErrorCode::Other,
@@ -267,7 +265,7 @@ impl Root {
             } else {
                 "resume the session to cut it"
             };
-            let message = format!("the log of session {id:?} {what}; {cure}");
+            let message = format!("the log of session {} {what}; {cure}", quoted(id));
             Error::new(ErrorCode::Corrupt, reason, message).fact("path", relative)
         };
         match last {
@@ -300,7 +298,7 @@ pub(crate) fn check_batch(id: &str, batch: &Batch, next_seq: u64, bytes_max: u64
         return Err(Error::seq_conflict(id, next_seq, batch.first_seq));
     }
     let invalid = |what: &str| {
-        let message = format!("the batch for session {id:?} {what}");
+        let message = format!("the batch for session {} {what}", quoted(id));
         Error::new(ErrorCode::Invalid, "batch-invalid", message)
     };
     if batch.lines.is_empty() {

@@ -95,9 +95,21 @@ pub(crate) fn read_only(id: &str) -> Error {
     Error::new(ErrorCode::ReadOnly, "session-read-only", message).fact("id", id)
 }
 
+pub(crate) fn record_too_long(line: u64, bytes: u64, bytes_max: u64) -> Error {
+    let message = format!(
+        "line {line} has {bytes} bytes as stored, the backend takes {bytes_max}; split the event"
+    );
+    Error::new(ErrorCode::Limit, "record-too-long", message)
+        .fact("line", line)
+        .fact("record-bytes-max", bytes_max)
+}
+
+/// The reason of [`listener`].
+pub(crate) const LISTENER_ERROR: &str = "listener-error";
+
 /// An observer's own words.
 pub(crate) fn listener(id: &str, words: String) -> Error {
-    Error::new(ErrorCode::Other, "listener-error", words).fact("id", id)
+    Error::new(ErrorCode::Other, LISTENER_ERROR, words).fact("id", id)
 }
 
 /// Ids are any text but the empty one.

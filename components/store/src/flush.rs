@@ -16,6 +16,9 @@ use crate::medium::{Found, PAGE_BYTES_MAX, adopt};
 use crate::observer::Observer;
 use crate::store::{Store, live_of};
 
+/// How many entries of a listing are asked for at a time.
+const LISTED_COUNT_MAX: u32 = 256;
+
 /// What is stored at least.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Least {
@@ -149,6 +152,8 @@ pub(crate) fn drain<P: Persistence>(
             });
         }
         has_adopted = true;
+        // whoever stored it may have noted one, or a user wrote one since
+        live.prompt_is_due = live.prompt_is_due && !has_first_prompt(backend, live.id());
         note_first_prompt(backend, live, from);
     }
     Ok(())
@@ -201,6 +206,24 @@ fn rest_of_row(session: &Session, start: u64, end: u64) -> Result<Batch> {
         batch.lines.push('\n');
     }
     Ok(batch)
+}
+
+/// Whether the summary has a first prompt, or may have one: the listing alone tells, and it may fail.
+fn has_first_prompt<P: Persistence>(backend: &mut Backend<P>, id: &str) -> bool {
+    let mut cursor = None;
+    loop {
+        let Ok(listing) = backend.list(cursor.as_deref(), LISTED_COUNT_MAX) else {
+            return true;
+        };
+        let mut entries = listing.sessions.into_iter();
+        if let Some(entry) = entries.find(|entry| entry.id == id) {
+            return entry.summary.first_prompt.is_some();
+        }
+        if listing.next.is_none() {
+            return true;
+        }
+        cursor = listing.next;
+    }
 }
 
 /// Write the first prompt into the summary, once, when the events from `from` on are stored; failing to do so fails

@@ -52,7 +52,8 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             delegation_depth: None,
             extra: None,
         };
-        let session = self.seeded(header, &seed.lines)?;
+        let others = self.beside(None).and(stored.as_ref());
+        let session = self.seeded(header, &seed.lines, others)?;
         let key = self.keep(Slot::Prepared(Box::new(Live::new(session))));
         self.publish(key)
     }
@@ -61,9 +62,10 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         if self.backend.info().is_none() {
             return Err(not_found(source));
         }
+        let others = self.beside(None);
         match self
             .backend
-            .reading(source, |backend| load_log(backend, source))
+            .reading(source, |backend| load_log(backend, source, others))
         {
             Ok(loaded) => Ok(loaded.session),
             Err(error) if error.code == ErrorCode::NotFound => Err(not_found(source)),

@@ -36,6 +36,7 @@ mod medium;
 mod observer;
 mod open;
 mod out_of_band;
+mod room;
 mod session;
 mod store;
 mod strict;
@@ -47,4 +48,5 @@ pub use bindings::exports::annals::session::store::{
 };
 pub use live::SessionKey;
 pub use observer::Observer;
+pub use room::SESSIONS_BYTES_MAX;
 pub use store::Store;

@@ -9,7 +9,7 @@ use annals_core::header::{FORMAT_VERSION, Header};
 use annals_sdk::{Persistence, Result};
 
 use crate::CreateOptions;
-use crate::convert::{already_announced, already_live, listener, not_live};
+use crate::convert::{LISTENER_ERROR, already_announced, already_live, listener, not_live};
 use crate::live::{Access, Edge, Leaving, Live, SessionKey, Slot};
 use crate::observer::Observer;
 use crate::store::{Store, live_of};
@@ -42,7 +42,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             extra: options.extra,
         };
         let seed = options.seed.as_deref().unwrap_or_default();
-        let session = self.seeded(header, seed)?;
+        let session = self.seeded(header, seed, self.beside(None))?;
         Ok(self.keep(Slot::Prepared(Box::new(Live::new(session)))))
     }
 
@@ -159,7 +159,10 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             Some(Leaving::Close) => self.close(key),
             None => Ok(()),
         };
-        drop(left);
+        if left.is_err_and(|error| error.reason == LISTENER_ERROR) {
+            // everything is stored, and who asked for it could not try again
+            let _ = self.detach(key);
+        }
     }
 
     /// A prepared session becomes live, or is forgotten.
@@ -196,6 +199,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     }
 
     fn next_key(&mut self) -> SessionKey {
+        self.note_entry();
         self.last_key += 1;
         SessionKey(self.last_key)
     }

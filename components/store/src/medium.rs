@@ -10,6 +10,7 @@ use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
 use crate::live::Live;
+use crate::room::{Beside, bytes_of_lines};
 
 /// How much of a log is asked for at a time.
 pub(crate) const PAGE_BYTES_MAX: u32 = 1 << 20;
@@ -18,8 +19,12 @@ pub(crate) const PAGE_BYTES_MAX: u32 = 1 << 20;
 ///
 /// # Errors
 /// `not-found`; `unsupported-version`, before anything else is looked at; `corrupt`, with `line` and `byte`; `limit`:
-/// the log or a line of it is longer than is held in memory.
-pub(crate) fn load_log<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Result<Loaded> {
+/// the log or a line of it is longer than is held in memory, or the log has no place there beside the others.
+pub(crate) fn load_log<P: Persistence>(
+    backend: &mut Backend<P>,
+    id: &str,
+    others: Beside,
+) -> Result<Loaded> {
     let mut page = backend.load(id, 0, PAGE_BYTES_MAX)?;
     let header = read_header(id, &page)?;
     if page.header.is_none() {
@@ -28,7 +33,10 @@ pub(crate) fn load_log<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Re
     }
     let header_bytes = header.line().len() as u64 + 1;
     let mut loader = Loader::new(header, header_bytes);
+    let mut bytes = 0;
     loop {
+        bytes += bytes_of_lines(&page.lines);
+        others.check(bytes)?;
         loader.lines(&page.lines, page.at_byte);
         if let Some(raw) = page.raw.as_deref().filter(|raw| !raw.is_empty()) {
             loader.raw(raw, page.at_byte);
@@ -208,16 +216,19 @@ impl Prefix<'_> {
             return Ok(false);
         }
         self.next_seq += record.count;
-        if record.first_seq < self.from {
-            return Ok(self.next_seq <= self.from);
+        if self.next_seq <= self.from {
+            return Ok(true);
         }
         match read_line(line)? {
             Line::Event(_) => Ok(self.ours.go_on_with(line)? && self.ours.go_on_with("\n")?),
             Line::Row(mut row) => {
+                // what is known to be stored may end inside it
+                let mut known = self.from.saturating_sub(row.seq0);
                 // a row may stand for far more than fits in memory
                 while row.count > 0 {
                     let mut part = String::new();
-                    row = row.expand_part(0, PAGE_BYTES_MAX as usize, &mut part);
+                    row = row.expand_part(known, PAGE_BYTES_MAX as usize, &mut part);
+                    known = 0;
                     if !self.ours.go_on_with(&part)? {
                         return Ok(false);
                     }

@@ -10,6 +10,7 @@ use crate::convert::{already_live, batch, check_id};
 use crate::live::{Access, Live, SessionKey};
 use crate::medium::load_log;
 use crate::observer::Observer;
+use crate::room::Beside;
 use crate::store::Store;
 use crate::{OpenMode, Repair};
 
@@ -27,9 +28,11 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         if self.is_live(id) {
             return Err(already_live(id));
         }
+        let others = self.beside(None);
         if mode == OpenMode::Inspect {
-            let (mut live, mut repair) =
-                self.backend.reading(id, |backend| inspect(backend, id))?;
+            let (mut live, mut repair) = self
+                .backend
+                .reading(id, |backend| inspect(backend, id, others))?;
             repair.refusal = self.options.check_log(&mut live.session).err();
             return Ok((self.publish_loaded(live)?, repair));
         }
@@ -38,7 +41,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             return Err(Error::not_found(id));
         }
         let token = self.backend.acquire(id)?;
-        let opened = load_log(&mut self.backend, id).and_then(|mut loaded| {
+        let opened = load_log(&mut self.backend, id, others).and_then(|mut loaded| {
             self.options.check_log(&mut loaded.session)?;
             repaired(&mut self.backend, loaded, mode, &token)
         });
@@ -55,8 +58,12 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
 }
 
 /// Write nothing, and say what `resume` would do.
-fn inspect<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Result<(Live, Repair)> {
-    let loaded = load_log(backend, id)?;
+fn inspect<P: Persistence>(
+    backend: &mut Backend<P>,
+    id: &str,
+    others: Beside,
+) -> Result<(Live, Repair)> {
+    let loaded = load_log(backend, id, others)?;
     let mut repair = cut_report(loaded.cut.as_ref(), "would be cut");
     if loaded.session.has_open_turn() {
         let closers = loaded.session.closers();

@@ -3,13 +3,15 @@
 use annals_core::event::{Envelope, Event, is_surface_eligible_type};
 use annals_core::fault::quoted;
 use annals_core::json::Value;
+use annals_core::session::completion_bytes;
 use annals_sdk::types::{Batch, Error, ErrorCode};
 use annals_sdk::{Persistence, Result};
 
+use crate::convert::record_too_long;
 use crate::lease::hold;
 use crate::live::{SessionKey, Slot};
 use crate::observer::Observer;
-use crate::session::{ENVELOPE_BYTES_MAX, check_lengths, check_writable};
+use crate::session::check_writable;
 use crate::store::{Store, live_of};
 
 /// What only a loop may write: its order is what a turn is.
@@ -88,11 +90,16 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             "{{\"type\":\"turn/end\",\"data\":{{\"turn\":{turn},\"reason\":{{\"kind\":\"completed\"}}}}}}\n"
         );
         // a turn that begins has to end, so there is room for its end, or it does not begin
-        if let Some(info) = self.backend.info() {
-            check_lengths(&end, info.record_bytes_max, ENVELOPE_BYTES_MAX)?;
+        let next_seq = live.session.next_seq();
+        let stored = |line: &str, seq: u64| line.len() as u64 + completion_bytes(seq, time_ms);
+        let end_bytes = stored(&end, next_seq + 2);
+        if let Some(info) = self.backend.info()
+            && end_bytes > info.record_bytes_max
+        {
+            return Err(record_too_long(1, end_bytes, info.record_bytes_max));
         }
-        let needed = [&start, line, &end].map(|line| line.len() + ENVELOPE_BYTES_MAX as usize);
-        live.session.check_room_for(needed.iter().sum())?;
+        let others = stored(&start, next_seq) + stored(line, next_seq + 1) + 1;
+        live.session.check_room_for((others + end_bytes) as usize)?;
         if self.backend.info().is_some() {
             // taken by the flush, it would leave events behind that a second try doubles
             hold(&mut self.backend, live)?;

@@ -2,17 +2,17 @@
 
 use std::rc::Rc;
 
-use annals_sdk::types::{Batch, Error, ErrorCode, Page, SessionHeader};
+use annals_core::fault::{Fact, Fault};
+use annals_core::log::Limits;
+use annals_sdk::types::{Batch, Error, Page, SessionHeader};
 use annals_sdk::{Persistence, Result};
 
-use crate::convert::{append_reentrant, batch, lease_lost, not_live, read_only};
+use crate::convert::{append_reentrant, batch, lease_lost, not_live, read_only, record_too_long};
 use crate::live::{Access, Live, SessionKey, Slot};
 use crate::observer::Observer;
-use crate::store::Store;
+use crate::room::bytes_of;
+use crate::store::{Store, live_of};
 use crate::{Messages, Surface, Usage};
-
-/// What a stored line has beyond the line that was given: seq, time and the newline.
-pub(crate) const ENVELOPE_BYTES_MAX: u64 = 64;
 
 impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// The session's id, also once it is closed; none for a handle that was forgotten.
@@ -57,15 +57,22 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             return Err(not_live(Some(slot)));
         };
         check_writable(live)?;
-        if let Some(info) = self.backend.info() {
-            check_lengths(events, info.record_bytes_max, ENVELOPE_BYTES_MAX)?;
-        }
+        let before = bytes_of(&live.session);
+        self.check_growth(key, events.len() as u64)?;
+        let Some(live) = self.slots.get_mut(&key).and_then(Slot::open_mut) else {
+            return Err(not_live(None));
+        };
+        let record_bytes_max = self.backend.info().map(|info| info.record_bytes_max);
+        live.session.set_limits(limits(record_bytes_max));
         // looked at already, unless the store was configured anew since
         self.options.check_log(&mut live.session)?;
-        let batch = batch(live.session.append(events, time_ms)?);
+        let appended = live.session.append(events, time_ms);
+        let batch = batch(appended.map_err(|fault| refused(fault, record_bytes_max))?);
+        self.note_growth(key, before);
         if batch.count == 0 || !is_told {
             return Ok(batch);
         }
+        let live = live_of(&mut self.slots, key)?;
         live.writing.is_published = true;
         let id = live.id().to_owned();
         Rc::clone(&self.observer).appended(self, &id, &batch);
@@ -150,18 +157,44 @@ pub(crate) fn check_writable(live: &Live) -> Result<()> {
     }
 }
 
-/// `limit` where a line would be too long to store: better now than at every flush.
-pub(crate) fn check_lengths(lines: &str, bytes_max: u64, envelope_bytes: u64) -> Result<()> {
-    for (at, line) in lines.split_inclusive('\n').enumerate() {
-        let bytes = line.len() as u64 + envelope_bytes;
+/// What a log may hold: no line that the backend would refuse at every flush.
+fn limits(record_bytes_max: Option<u64>) -> Limits {
+    let usual = Limits::default();
+    let line_bytes_max = record_bytes_max.map_or(usual.line_bytes_max, |bytes_max| {
+        bytes_max.min(usual.line_bytes_max)
+    });
+    Limits {
+        line_bytes_max,
+        ..usual
+    }
+}
+
+/// A fault of appending; where the limit is the backend's, with that name.
+fn refused(fault: Fault, record_bytes_max: Option<u64>) -> Error {
+    let is_of_line = |(name, fact): &(&str, Fact)| {
+        *name == "limit" && matches!(fact, Fact::Text(limit) if limit == "line-bytes-max")
+    };
+    let bytes_max = fault
+        .number_of("max")
+        .filter(|_| fault.facts.iter().any(is_of_line));
+    match (
+        fault.number_of("line"),
+        fault.number_of("actual"),
+        bytes_max,
+    ) {
+        (Some(line), Some(bytes), Some(bytes_max)) if record_bytes_max == Some(bytes_max) => {
+            record_too_long(line, bytes, bytes_max)
+        }
+        _ => fault.into(),
+    }
+}
+
+/// `limit` where a complete line is too long to store: better now than at every flush.
+pub(crate) fn check_lengths(lines: &str, bytes_max: u64) -> Result<()> {
+    for (number, line) in (1u64..).zip(lines.split_terminator('\n')) {
+        let bytes = line.len() as u64 + 1;
         if bytes > bytes_max {
-            let message = format!(
-                "line {} has {bytes} bytes as stored, the backend takes {bytes_max}; split the event",
-                at + 1
-            );
-            return Err(Error::new(ErrorCode::Limit, "record-too-long", message)
-                .fact("line", at as u64 + 1)
-                .fact("record-bytes-max", bytes_max));
+            return Err(record_too_long(number, bytes, bytes_max));
         }
     }
     Ok(())

@@ -15,6 +15,7 @@ use crate::convert::{already_live, check_id, not_live};
 use crate::live::{Live, SessionKey, Slot};
 use crate::observer::Observer;
 use crate::out_of_band::check_types;
+use crate::room::{Beside, Room, bytes_of_lines};
 use crate::session::check_lengths;
 
 /// Live sessions in memory, stored ones through the backend. It has no clock and no randomness.
@@ -27,6 +28,7 @@ pub struct Store<P, O> {
     /// The last number given to an id.
     last_minted: u64,
     pub(crate) options: StoreOptions,
+    pub(crate) room: Room,
 }
 
 /// A live session of that handle, or `not-found`.
@@ -51,6 +53,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             last_entry: 0,
             last_minted: 0,
             options: StoreOptions::default(),
+            room: Room::default(),
         }
     }
 
@@ -81,10 +84,11 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         Ok(info)
     }
 
-    /// A session that begins with `seed`.
-    pub(crate) fn seeded(&self, header: Header, seed: &str) -> Result<Session> {
+    /// A session that begins with `seed`, and will stand beside the others.
+    pub(crate) fn seeded(&self, header: Header, seed: &str, others: Beside) -> Result<Session> {
+        others.check(bytes_of_lines(seed))?;
         if let Some(info) = self.backend.info() {
-            check_lengths(seed, info.record_bytes_max, 0)?;
+            check_lengths(seed, info.record_bytes_max)?;
         }
         let session = if seed.is_empty() {
             Session::new(header)

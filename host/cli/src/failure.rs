@@ -3,15 +3,23 @@
 use std::io;
 use std::process::ExitCode;
 
-use annals::ErrorCode;
+use annals::{Annals, ErrorCode};
 use annals_core::fault::{Class, Fault, quoted};
 use serde_json::Value;
 
+use crate::boundary;
+use crate::signals;
 use crate::text;
 use crate::time;
 
 /// How long a holder that lives may seem silent.
 const SILENT_MS_MIN: u64 = 1500;
+
+/// What a `busy` of the bundled backend ends with.
+const BUSY_CURE: &str = "; wait, or fork it";
+
+/// The reason of a `busy` that nobody waits for.
+const LEASE_LOST: &str = "lease-lost";
 
 /// The exit codes of the command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,9 +58,13 @@ impl Failure {
         Self::Said(Exit::Usage, message.into())
     }
 
-    /// A failure to link or configure the backend, whatever its code: what the flags named is not usable.
+    /// A failure to link or configure the backend: what the flags named is not usable, unless something ran out.
     pub fn configuration(error: annals::Error) -> Self {
-        Self::usage(error.message)
+        let has_run_out = error.reason.ends_with("-exhausted") || error.code == ErrorCode::NoSpace;
+        match has_run_out {
+            true => Self::from(error),
+            false => Self::usage(error.message),
+        }
     }
 
     /// A failure after which something stays done, said so that nobody does it again.
@@ -63,48 +75,67 @@ impl Failure {
         }
     }
 
-    /// A failure about one line of the input.
-    pub fn at_line(self, number: u64) -> Self {
-        match self {
-            Self::Said(exit, message) => {
-                Self::Said(exit, format!("stdin, line {number}: {message}"))
-            }
-            Self::ReaderLeft => Self::ReaderLeft,
-        }
-    }
-
     /// A failure of a call about one session, whose name goes before a message that does not have it, with
     /// the command that helps.
     pub fn about(id: &str, error: annals::Error) -> Self {
         let name = quoted(id);
+        if error.code == ErrorCode::Busy
+            && error.reason != LEASE_LOST
+            && let Some(signal) = signals::received()
+        {
+            let message = format!("session {name}: {signal} ended the wait for whoever writes it");
+            return Self::Said(Exit::Refused, message);
+        }
         let mut message = dated(&error);
         if !message.contains(&name) {
             message = format!("session {name}: {message}");
         }
         match error.code {
             ErrorCode::NotFound => message.push_str("; annals list shows what is stored"),
+            // these say what helps
+            ErrorCode::Corrupt
+                if matches!(error.reason.as_str(), "log-duplicate" | "not-a-file") => {}
             ErrorCode::Corrupt => {
                 message.push_str(
                     "; annals verify says all that is wrong, annals salvage recovers the rest",
                 );
             }
-            ErrorCode::Busy => message.push_str(&how_to_wait(&error)),
+            ErrorCode::Busy => {
+                // What can be done is said here in commands.
+                message = message.replacen(BUSY_CURE, "", 1);
+                message.push_str(&how_to_wait(&error));
+            }
             _ => {}
         }
         Self::Said(exit_of(error.code), message)
     }
 
     /// A failure to open a session for writing, with the command that goes on without it where somebody else writes.
-    pub fn opening(id: &str, error: annals::Error) -> Self {
-        let is_held = error.code == ErrorCode::Busy;
+    pub fn opening(annals: &Annals, id: &str, error: annals::Error) -> Self {
+        let is_held = error.code == ErrorCode::Busy && signals::received().is_none();
         let failure = Self::about(id, error);
-        match failure {
-            Self::Said(exit, message) if is_held => {
-                let fork = format!("annals fork {}", text::shell_word(id));
-                Self::Said(exit, format!("{message}; {fork} makes a copy to go on in"))
-            }
-            other => other,
+        match is_held.then(|| way_on(annals, id)).flatten() {
+            Some(way) => failure.although(&way),
+            None => failure,
         }
+    }
+}
+
+/// The command that goes on beside whoever writes a session, as far as it is stored.
+fn way_on(annals: &Annals, id: &str) -> Option<String> {
+    let boundary = boundary::of_stored(annals, id)?;
+    let id = text::shell_word(id);
+    match boundary.last {
+        Some(_) if boundary.is_at_end() => {
+            Some(format!("annals fork {id} makes a copy to go on in"))
+        }
+        Some(seq) => Some(format!(
+            "annals fork {id} --at {seq} makes a copy to go on in, without the turn that is open"
+        )),
+        None if boundary.events > 0 => Some(format!(
+            "annals salvage {id} --fork NEW makes a copy to go on in"
+        )),
+        None => None,
     }
 }
 

@@ -10,35 +10,38 @@ use crate::failure::Failure;
 /// is stored, so it is held in memory, here and in the store component.
 pub const INPUT_BYTES_MAX: u64 = 512 << 20;
 
-/// All of a file, at most [`INPUT_BYTES_MAX`].
+/// How stdin is named where a file is asked for.
+const STDIN: &str = "-";
+
+/// What editors put before a text.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// All of a file, or of stdin where that is what `-` stands for, at most [`INPUT_BYTES_MAX`]. Whoever is to write into a
+/// pipe is waited for.
 pub fn read_file(path: &Path) -> Result<Vec<u8>, Failure> {
+    if path == Path::new(STDIN) {
+        return read_bounded(io::stdin().lock(), INPUT_BYTES_MAX, "stdin");
+    }
     let name = format!("{path:?}");
-    let file = open(path).map_err(|error| unreadable(&name, &error))?;
+    let file = File::open(path).map_err(|error| unreadable(&name, &error))?;
     read_bounded(file, INPUT_BYTES_MAX, &name)
 }
 
-/// A FIFO that nobody writes to is empty; the usual way to open one would wait for a writer.
-#[cfg(unix)]
-fn open(path: &Path) -> io::Result<File> {
-    use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
-    use std::os::unix::fs::OpenOptionsExt;
-
-    let flag = i32::try_from(OFlags::NONBLOCK.bits()).unwrap_or(0);
-    let file = File::options().read(true).custom_flags(flag).open(path)?;
-    // who does write is waited for
-    let flags = fcntl_getfl(&file)?;
-    fcntl_setfl(&file, flags & !OFlags::NONBLOCK)?;
-    Ok(file)
+/// What messages call it.
+pub fn name_of(path: &Path) -> String {
+    match path == Path::new(STDIN) {
+        true => "stdin".to_owned(),
+        false => format!("{path:?}"),
+    }
 }
 
-#[cfg(not(unix))]
-fn open(path: &Path) -> io::Result<File> {
-    File::open(path)
-}
-
-/// All of stdin, at most [`INPUT_BYTES_MAX`], as text.
+/// All of stdin, at most [`INPUT_BYTES_MAX`], as text without a byte order mark.
 pub fn read_stdin() -> Result<String, Failure> {
     let bytes = read_bounded(io::stdin().lock(), INPUT_BYTES_MAX, "stdin")?;
+    let bytes = match bytes.starts_with(BYTE_ORDER_MARK) {
+        true => without_mark(&bytes, true).to_vec(),
+        false => bytes,
+    };
     String::from_utf8(bytes).map_err(|error| {
         let valid = error.utf8_error().valid_up_to();
         let line = line_at(error.as_bytes(), valid);
@@ -46,6 +49,12 @@ pub fn read_stdin() -> Result<String, Failure> {
             "stdin, line {line}: not UTF-8; nothing was appended"
         ))
     })
+}
+
+/// The bytes without a byte order mark, where they are the start of an input.
+pub fn without_mark(bytes: &[u8], is_start: bool) -> &[u8] {
+    let text = bytes.strip_prefix(BYTE_ORDER_MARK).filter(|_| is_start);
+    text.unwrap_or(bytes)
 }
 
 /// The line, counted from 1, that holds the byte at `offset`.

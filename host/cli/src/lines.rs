@@ -5,7 +5,7 @@ use std::sync::mpsc::{self, Receiver, SyncSender};
 use std::thread;
 
 use crate::failure::Failure;
-use crate::input::INPUT_BYTES_MAX;
+use crate::input::{self, INPUT_BYTES_MAX};
 
 /// How much is read at a time.
 const READ_BYTES: usize = 64 << 10;
@@ -58,6 +58,7 @@ fn send(
     let mut input = BufReader::with_capacity(READ_BYTES, input);
     let mut pending = Vec::new();
     let mut number = 0;
+    let mut is_first = true;
     loop {
         let read = match input.fill_buf() {
             Ok(read) => read,
@@ -74,8 +75,12 @@ fn send(
             None if is_end => pending.len(),
             None => 0,
         };
-        let rest = pending.split_off(whole_bytes);
-        let whole = std::mem::replace(&mut pending, rest);
+        let mut whole = Vec::new();
+        // A line that goes on is left where it is: moving it for every piece would take the square of its length.
+        if whole_bytes > 0 {
+            let rest = pending.split_off(whole_bytes);
+            whole = std::mem::replace(&mut pending, rest);
+        }
         if pending.len() as u64 > line_bytes_max {
             return Err(bad_line(
                 number + 1,
@@ -83,7 +88,9 @@ fn send(
             ));
         }
         let mut lines = Vec::new();
-        let split = split(&whole, &mut number, &mut lines);
+        let text = input::without_mark(&whole, is_first);
+        is_first &= whole.is_empty();
+        let split = split(text, &mut number, &mut lines);
         // Nobody listens when the command has ended.
         let is_over = !lines.is_empty() && pieces.send(lines).is_err();
         split?;
@@ -132,6 +139,24 @@ mod tests {
         assert_eq!(found, lines(&[(1, "a\n"), (3, " b\n"), (4, "c\n")]));
         assert!(is_ok);
         assert_eq!(sent(b"", 4), (Vec::new(), true));
+    }
+
+    /// Every piece of a long line copied all of it that was there: 16 MiB took seconds.
+    #[test]
+    fn a_long_line_takes_time_in_step_with_its_length() {
+        let long = "x".repeat(128 << 20);
+        let started = std::time::Instant::now();
+        let (found, is_ok) = sent(long.as_bytes(), u64::MAX);
+        assert!(is_ok && found[0].1.len() == long.len() + 1);
+        let taken = started.elapsed();
+        assert!(taken < std::time::Duration::from_secs(4), "{taken:?}");
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_left_out_at_the_start_only() {
+        let (found, is_ok) = sent("\u{feff}a\n\u{feff}b\n".as_bytes(), 9);
+        assert_eq!(found, lines(&[(1, "a\n"), (2, "\u{feff}b\n")]));
+        assert!(is_ok);
     }
 
     #[test]

@@ -4,6 +4,7 @@
 
 mod added;
 mod args;
+mod boundary;
 mod commands;
 mod contract;
 mod failure;
@@ -11,6 +12,7 @@ mod header;
 mod input;
 mod lines;
 mod manifest;
+mod new_file;
 mod output;
 mod place;
 mod signals;
@@ -34,6 +36,7 @@ fn main() -> ExitCode {
     // Logs hold whole conversations. Components cannot set modes, so what they make is kept for its owner from here.
     #[cfg(unix)]
     rustix::process::umask(rustix::fs::Mode::RWXG | rustix::fs::Mode::RWXO);
+    signals::outlive_long_files();
     // One line for people, as for every other failure.
     panic::set_hook(Box::new(|fault| {
         PANICKED.store(true, Ordering::SeqCst);

@@ -66,6 +66,18 @@ impl Output {
     }
 }
 
+/// How many columns the terminal has that stdout is; none where it is no terminal.
+#[cfg(unix)]
+pub fn columns() -> Option<usize> {
+    let found = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(found.ws_col)).filter(|columns| *columns > 0)
+}
+
+#[cfg(not(unix))]
+pub fn columns() -> Option<usize> {
+    None
+}
+
 /// One line on stderr. That nobody can read it is no reason to stop.
 pub fn note(message: &str) {
     let _ = writeln!(io::stderr(), "annals: {}", text::escape(message));

@@ -1,6 +1,6 @@
 //! Where sessions are kept: from flags to an open store.
 
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use annals::{Annals, Builder, Upkeep};
 
@@ -152,17 +152,55 @@ fn start(builder: Builder) -> Result<Annals, Failure> {
     Ok(annals)
 }
 
-/// A session's working directory as it is stored: absolute, and as the operating system names it when it was given
-/// relative to the current directory.
+/// A session's working directory as it is stored: absolute, without `.`, `..` and slashes that say nothing, so that one
+/// directory has one name. `..` takes away the name before it, as it does for a shell's `cd`: links are not followed.
 pub fn working_directory(given: &Path) -> Result<String, Failure> {
-    let path = if given.is_absolute() {
-        given.to_path_buf()
-    } else {
-        let absolute = std::path::absolute(given)
-            .map_err(|error| Failure::usage(format!("cannot resolve --cwd {given:?}: {error}")))?;
-        absolute.canonicalize().unwrap_or(absolute)
-    };
-    path.into_os_string()
+    let absolute = std::path::absolute(given)
+        .map_err(|error| Failure::usage(format!("cannot resolve --cwd {given:?}: {error}")))?;
+    tidy(&absolute)
+        .into_os_string()
         .into_string()
         .map_err(|path| Failure::usage(format!("--cwd {path:?} is not UTF-8")))
+}
+
+fn tidy(absolute: &Path) -> PathBuf {
+    let mut tidy = PathBuf::new();
+    for part in absolute.components() {
+        match part {
+            Component::CurDir => {}
+            // at the root there is nothing to take away
+            Component::ParentDir => drop(tidy.pop()),
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => tidy.push(part),
+        }
+    }
+    tidy
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_working_directory_has_one_name() {
+        let table = [
+            ("/", "/"),
+            ("//", "/"),
+            ("/..", "/"),
+            ("/a/", "/a"),
+            ("/a//b/.", "/a/b"),
+            ("/a/./b/../c/", "/a/c"),
+            ("/../../etc", "/etc"),
+            ("/a/...", "/a/..."),
+        ];
+        for (given, stored) in table {
+            assert_eq!(
+                working_directory(Path::new(given)).unwrap(),
+                stored,
+                "{given:?}"
+            );
+        }
+        let here = std::env::current_dir().unwrap().display().to_string();
+        assert_eq!(working_directory(Path::new("x/..")).unwrap(), here);
+        assert!(working_directory(Path::new("")).is_err());
+    }
 }

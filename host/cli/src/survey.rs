@@ -34,6 +34,14 @@ pub fn salvage(annals: &Annals, id: &str) -> Result<Salvaged, Failure> {
     finished(id, salvage)
 }
 
+/// The first prompt in a log, where it has one.
+pub fn first_prompt(annals: &Annals, id: &str) -> Result<Option<String>, Failure> {
+    let mut salvage = Salvage::of_session(id);
+    read_log(annals, id, &mut salvage)?;
+    let prompt = finished(id, salvage)?.session.first_prompt();
+    Ok(prompt.filter(|prompt| !prompt.is_empty()))
+}
+
 fn read_log(annals: &Annals, id: &str, salvage: &mut Salvage) -> Result<(), Failure> {
     let read = |cursor| {
         annals

@@ -2,6 +2,8 @@
 
 use std::borrow::Cow;
 
+use crate::output;
+
 /// `text` with control characters and characters that reorder a line written as escapes.
 pub fn escape(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_unsafe) {
@@ -62,24 +64,49 @@ pub fn count(number: u64, noun: &str) -> String {
     format!("{number} {noun}{plural}")
 }
 
-/// Columns as wide as their widest cell, two spaces apart; the last one is left as it is.
+/// How narrow a column of a table is made, at most.
+const COLUMN_CHARS_MIN: usize = 8;
+
+/// Columns as wide as their widest cell, two spaces apart. On a terminal the widest are cut until a row fits; what goes into
+/// a pipe or a file is whole.
 pub fn table<const N: usize>(rows: &[[String; N]]) -> String {
+    table_within(rows, output::columns())
+}
+
+fn table_within<const N: usize>(rows: &[[String; N]], chars_max: Option<usize>) -> String {
     let mut widths = [0; N];
     for row in rows {
         for (width, cell) in widths.iter_mut().zip(row) {
             *width = (*width).max(cell.chars().count());
         }
     }
+    if let Some(chars_max) = chars_max {
+        narrow(
+            &mut widths,
+            chars_max.saturating_sub(2 * N.saturating_sub(1)),
+        );
+    }
     let mut table = String::new();
     for row in rows {
         let mut line = String::new();
         for (width, cell) in widths.iter().zip(row) {
+            let cell = excerpt(cell, *width);
             line.push_str(&format!("{cell:<width$}  "));
         }
         table.push_str(line.trim_end());
         table.push('\n');
     }
     table
+}
+
+/// Takes from the widest column, of equal ones the last, until all together have so many characters.
+fn narrow(widths: &mut [usize], chars_max: usize) {
+    while widths.iter().sum::<usize>() > chars_max {
+        match widths.iter_mut().max() {
+            Some(widest) if *widest > COLUMN_CHARS_MIN => *widest -= 1,
+            Some(_) | None => return,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -111,6 +138,22 @@ mod tests {
     #[test]
     fn columns_line_up() {
         let rows = [["a", "b"], ["long", "c"]].map(|row| row.map(String::from));
-        assert_eq!(table(&rows), "a     b\nlong  c\n");
+        assert_eq!(table_within(&rows, None), "a     b\nlong  c\n");
+    }
+
+    #[test]
+    fn the_widest_columns_are_cut_to_the_terminal() {
+        let long = "x".repeat(100);
+        let rows =
+            [["2026-07-26", &long, "/home"], ["-", "short", "y"]].map(|row| row.map(String::from));
+        for (columns, id) in [(40, 21), (117, 98), (10, 8)] {
+            let table = table_within(&rows, Some(columns));
+            let first = table.lines().next().unwrap();
+            let cut = format!("{}…", "x".repeat(id - 1));
+            assert!(first.contains(&format!(" {cut} ")), "{table}");
+            assert!(columns == 10 || first.chars().count() <= columns, "{table}");
+        }
+        assert!(table_within(&rows, None).contains(&long));
+        assert!(table_within(&rows, Some(119)).contains(&long));
     }
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Error, Result, words_of_panic};
 use crate::link::Linked;
-use crate::records::ErrorCode;
+use crate::room::Room;
 
 /// How often the leases of open sessions are renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
@@ -50,10 +50,7 @@ impl Actor {
         let thread = thread::Builder::new()
             .name("annals".to_owned())
             .spawn(run)
-            .map_err(|error| {
-                let message = format!("the thread of the components cannot be started: {error}");
-                Error::new(ErrorCode::Other, "thread-not-started", message, &[])
-            })?;
+            .map_err(|_| Room::Threads.ran_out("that of the components"))?;
         answer.recv().map_err(|_| Error::ended())??;
         let thread_id = thread.thread().id();
         Ok(Self {

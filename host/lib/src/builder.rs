@@ -161,8 +161,10 @@ impl Builder {
     ///
     /// # Errors
     /// `not-found` with reason `root-not-found`, `invalid` with reason `component-unreadable`, `component-invalid`,
-    /// `component-lacks-world`, `component-import-missing`, `grant-missing`, `grant-invalid`, `setting-root` or `out-of-band-type`, `limit`: the component
-    /// is too large, `unavailable` with reason `bundle-missing`, and what the backend answers to its settings.
+    /// `component-lacks-world`, `component-import-missing`, `grant-missing`, `grant-invalid`, `setting-root` or
+    /// `out-of-band-type`, `limit`: the component is too large, `unavailable` with reason `bundle-missing`, or with
+    /// `open-files-exhausted`, `threads-exhausted` or `memory-exhausted` where this process may take no more of these,
+    /// and what the backend answers to its settings.
     pub fn build(self) -> Result<Annals> {
         let plan = Plan {
             link: self.link.unwrap_or(self.place.usual_link()),

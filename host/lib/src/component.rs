@@ -14,6 +14,7 @@ use crate::compose::PERSISTENCE;
 use crate::engine::{self, Precompiled};
 use crate::error::{Error, Result};
 use crate::records::ErrorCode;
+use crate::room::Room;
 
 /// How a component begins, and how a core module does.
 const COMPONENT_PREAMBLE: &[u8] = b"\0asm\x0d\0\x01\0";
@@ -136,7 +137,10 @@ pub(crate) fn compile<'a>(
     }
     let bytes = bytes()?;
     let compiled = || {
-        Component::from_binary(engine, &bytes).map_err(|error| broken(name, &first_line(&error)))
+        Component::from_binary(engine, &bytes).map_err(|error| match Room::of_wasmtime(&error) {
+            Some(room) => room.ran_out(&format!("{name} cannot be compiled")),
+            None => broken(name, &first_line(&error)),
+        })
     };
     match cache {
         Some(cache) => cache.component(engine, &bytes, compiled),
@@ -160,6 +164,9 @@ pub(crate) fn uses_files(component: &Component) -> bool {
 
 /// A component asks for something that is never granted.
 pub(crate) fn import_missing(name: &str, error: &wasmtime::Error) -> Error {
+    if let Some(room) = Room::of_wasmtime(error) {
+        return room.ran_out(&format!("{name} cannot be started"));
+    }
     let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
     let cause = causes.join(": ").replace('\n', " ");
     let message = format!(

@@ -15,6 +15,7 @@ use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder};
 use crate::error::{Error, Result};
 use crate::needs::Need;
 use crate::records::ErrorCode;
+use crate::room::Room;
 
 /// Where the root is in the eyes of a backend.
 pub(crate) const GUEST_ROOT: &str = "/annals";
@@ -158,7 +159,10 @@ impl Grants {
         // A backend does not know the root's name, so what it could not list is refused here.
         fs::read_dir(root).map_err(failed)?;
         wasi.preopened_dir(root, GUEST_ROOT, FsPerms::ReadWrite)
-            .map_err(|error| failed(io::Error::other(error.root_cause().to_string())))?;
+            .map_err(|error| match Room::of_wasmtime(&error) {
+                Some(room) => room.ran_out(&format!("root {root:?} cannot be opened")),
+                None => failed(io::Error::other(error.root_cause().to_string())),
+            })?;
         Ok(())
     }
 }
@@ -195,7 +199,15 @@ fn make(root: &Path) -> io::Result<()> {
 fn root_error(root: &Path, error: &io::Error) -> Error {
     let shown = root.display().to_string();
     let facts = [("path", shown.as_str())];
+    if let Some(room) = Room::of_io(error) {
+        return room.ran_out(&format!("root {shown:?} cannot be opened"));
+    }
     match error.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            let message =
+                format!("no space is left to make root {shown:?}; free some and try again");
+            Error::new(ErrorCode::NoSpace, "root-no-space", message, &facts)
+        }
         io::ErrorKind::NotFound => {
             let message =
                 format!("root {shown:?} not found; give the directory that holds the sessions");
@@ -218,6 +230,9 @@ fn root_error(root: &Path, error: &io::Error) -> Error {
 }
 
 fn directory_error(directory: &Path, error: &wasmtime::Error) -> Error {
+    if let Some(room) = Room::of_wasmtime(error) {
+        return room.ran_out(&format!("granted directory {directory:?} cannot be opened"));
+    }
     let shown = directory.display().to_string();
     let cause = error.root_cause().to_string();
     let message = format!(

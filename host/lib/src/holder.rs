@@ -6,12 +6,15 @@ use std::fs;
 use std::io::ErrorKind;
 
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 const HOST: &str = "host";
+const MACHINE: &str = "machineId";
 const BOOT_ID: &str = "bootId";
 const PID_NAMESPACE: &str = "pidNamespace";
 const PID: &str = "pid";
 const PROCESS_START: &str = "processStart";
+const SINCE: &str = "since";
 
 /// There from the start to the end of every process namespace.
 const FIRST_PID: u32 = 1;
@@ -21,11 +24,12 @@ pub(crate) fn this_process(since_ms: u64) -> String {
     let pid = std::process::id();
     json!({
         HOST: host(),
+        MACHINE: machine(),
         BOOT_ID: boot_id(),
         PID_NAMESPACE: pid_namespace(),
         PID: pid,
         PROCESS_START: own_start(pid),
-        "since": since_ms,
+        SINCE: since_ms,
     })
     .to_string()
 }
@@ -67,6 +71,30 @@ pub(crate) fn is_gone(holder: &Value) -> bool {
     }
 }
 
+/// Whether a holder ran before this host was last started: same host and machine, another boot, and it asked for the
+/// lease before the present boot. Who says so may be mistaken, for names and ids are copied with machines: nobody has to
+/// wait for the holder, but it is overtaken as one that may wake up.
+pub(crate) fn is_of_an_earlier_boot(holder: &Value) -> bool {
+    let named = |name: &str| holder.get(name).and_then(Value::as_str);
+    let (Some(host), Some(boot_id), Some(boot_ms)) = (host(), boot_id(), boot_ms()) else {
+        return false;
+    };
+    named(HOST) == Some(&host)
+        && named(MACHINE) == machine().as_deref()
+        && named(BOOT_ID).is_some_and(|theirs| theirs != boot_id)
+        && holder
+            .get(SINCE)
+            .and_then(Value::as_u64)
+            .is_some_and(|since| since < boot_ms)
+}
+
+/// When this host was started, in milliseconds since 1970.
+fn boot_ms() -> Option<u64> {
+    let stat = fs::read_to_string("/proc/stat").ok()?;
+    let seconds = stat.lines().find_map(|line| line.strip_prefix("btime "))?;
+    seconds.trim().parse::<u64>().ok()?.checked_mul(1000)
+}
+
 /// Whether `/proc` counts processes as this one does: it may have been mounted in another namespace.
 fn sees_own_namespace() -> bool {
     let own = std::process::id().to_string();
@@ -75,6 +103,18 @@ fn sees_own_namespace() -> bool {
 
 fn host() -> Option<String> {
     line("/proc/sys/kernel/hostname")
+}
+
+// Tells machines apart that have one name; a hash, for the id itself is not meant to be passed on.
+fn machine() -> Option<String> {
+    let id = line("/etc/machine-id").filter(|id| !id.is_empty())?;
+    let hash = Sha256::digest(format!("annals {id}"));
+    Some(
+        hash.iter()
+            .take(8)
+            .map(|byte| format!("{byte:02x}"))
+            .collect(),
+    )
 }
 
 fn boot_id() -> Option<String> {
@@ -166,6 +206,24 @@ mod tests {
         // a directory cannot be read as a file, and this text is no process
         assert!(matches!(Process::read("/proc/self", 1), Found::Unknown));
         assert!(matches!(Process::read("/proc/version", 1), Found::Unknown));
+    }
+
+    /// After a power loss a session could not be written for the whole time to live.
+    #[test]
+    fn a_holder_from_before_the_last_start_of_this_host_is_known() {
+        let mut holder = here();
+        assert!(!is_of_an_earlier_boot(&holder));
+        holder[BOOT_ID] = json!("another");
+        assert!(is_of_an_earlier_boot(&holder));
+        for name in [HOST, MACHINE] {
+            let mut elsewhere = holder.clone();
+            elsewhere[name] = json!("elsewhere");
+            assert!(!is_of_an_earlier_boot(&elsewhere), "{name}");
+        }
+        // one that asked since this boot is of another machine
+        holder[SINCE] = json!(u64::MAX);
+        assert!(!is_of_an_earlier_boot(&holder));
+        assert!(!is_of_an_earlier_boot(&json!({})));
     }
 
     #[test]

@@ -5,6 +5,11 @@
 //! components run on one own thread for each [`Annals`]; handles can be shared between threads, and calls are done
 //! one after the other.
 //!
+//! A library changes no signal's disposition. Where files may not grow as long as a log does (`ulimit -f`, `RLIMIT_FSIZE`),
+//! the system ends a process with SIGXFSZ in the middle of a write, and the log has a torn end, which the next opening for
+//! writing cuts. A program that ignores or handles that signal, as the `annals` command does, gets `no-space` with reason
+//! `io-file-too-large` instead, and the batch is rolled back.
+//!
 //! ```no_run
 //! use annals::{Annals, CreateOptions};
 //!
@@ -43,6 +48,7 @@ mod place;
 mod prepared;
 mod rebind;
 mod records;
+mod room;
 mod session;
 mod upkeep;
 mod waiting;

@@ -12,6 +12,7 @@ use crate::grants::{Access, Directory, Grants};
 use crate::limits::Limits;
 use crate::link::Chosen;
 use crate::needs::Need;
+use crate::room;
 
 /// Which component keeps the sessions.
 #[derive(Clone, Debug)]
@@ -225,6 +226,7 @@ impl Place {
 
     /// The component, read, and what goes with it; none without a backend.
     pub(crate) fn choose(self) -> Result<Option<Chosen>> {
+        room::check()?;
         let mut source = match self.backend {
             Backend::Jsonl => Source::bundled("jsonl")?,
             Backend::Memory => Source::bundled("memory")?,

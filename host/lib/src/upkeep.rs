@@ -57,7 +57,8 @@ impl Upkeep {
     /// Whether the process that a holder's JSON names is known to be gone. Of one on another host nobody knows.
     #[must_use]
     pub fn is_gone(holder: &str) -> bool {
-        serde_json::from_str(holder).is_ok_and(|holder| holder::is_gone(&holder))
+        serde_json::from_str(holder)
+            .is_ok_and(|holder| holder::is_gone(&holder) || holder::is_of_an_earlier_boot(&holder))
     }
 
     fn tended(&self) -> MutexGuard<'_, Option<Tended>> {

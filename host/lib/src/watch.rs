@@ -67,6 +67,9 @@ impl Watch {
         if holder::is_gone(&busy.holder) {
             return Some(EvictionReason::Gone);
         }
+        if holder::is_of_an_earlier_boot(&busy.holder) {
+            return Some(EvictionReason::Silent);
+        }
         let renewals = busy.renewals?;
         let silent_for = self.silent_for(id, busy, asked);
         if silent_for.is_some_and(|silent| silent >= busy.ttl) {

@@ -91,8 +91,17 @@ fn target_directory() -> PathBuf {
 }
 
 fn release_binary(name: &str) -> PathBuf {
+    binary("release", name)
+}
+
+/// A binary that is built to be debugged.
+pub(crate) fn debug_binary(name: &str) -> PathBuf {
+    binary("debug", name)
+}
+
+fn binary(profile: &str, name: &str) -> PathBuf {
     target_directory()
-        .join("release")
+        .join(profile)
         .join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 

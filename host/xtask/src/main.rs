@@ -8,6 +8,7 @@ mod demo;
 mod fuzz;
 mod outcome;
 mod smoke;
+mod soak;
 mod tests;
 
 use std::process::ExitCode;
@@ -31,6 +32,7 @@ enum Task {
     Bench(bench::Bench),
     Conformance(conformance::Conformance),
     Fuzz(fuzz::Fuzz),
+    Soak(soak::Soak),
     Test(tests::Test),
 }
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         Task::Bench(bench) => bench.run(),
         Task::Conformance(conformance) => conformance.run(),
         Task::Fuzz(fuzz) => fuzz.run(),
+        Task::Soak(soak) => soak.run(),
         Task::Test(test) => test.run(),
     };
     done.unwrap_or_else(|error| {

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::conformance::runner;
 use crate::outcome::{Outcome, Row, cargo_line, counts_line, report, watch};
-use crate::{contract, demo, smoke};
+use crate::{contract, demo, smoke, soak};
 
 /// Run the tests of every part, or of some
 #[derive(Args, Debug)]
@@ -45,6 +45,8 @@ enum Part {
     Demo,
     /// System calls, killed processes, large roots
     System,
+    /// A short siege: processes append, kill each other and fill a small disk
+    Soak,
     /// The interface from Node and Python
     Smoke,
 }
@@ -121,6 +123,7 @@ impl Part {
             | Self::Conformance
             | Self::Demo
             | Self::System
+            | Self::Soak
             | Self::Smoke => true,
         }
     }
@@ -129,7 +132,7 @@ impl Part {
         match self {
             Self::Core => cargo_test(Profile::Dev, &["annals-core"]),
             Self::Properties => measured("all"),
-            Self::Large => measured("large"),
+            Self::Large => sizes(),
             Self::Components => cargo_test(
                 Profile::Dev,
                 &[
@@ -147,6 +150,7 @@ impl Part {
             Self::Conformance => conformance(),
             Self::Demo => demo::check(),
             Self::System => system(),
+            Self::Soak => siege(),
             Self::Smoke => smoke::run(),
         }
     }
@@ -189,6 +193,13 @@ fn crash() -> Result<Outcome> {
     command.args(["test", "--profile", "crash", "--package", "annals-crash"]);
     command.args(["--", "--nocapture", "--test-threads", "1"]);
     watch(&mut command, cargo_line)
+}
+
+/// How time and memory grow, and what happens where memory ends.
+fn sizes() -> Result<Outcome> {
+    let mut outcome = measured("large")?;
+    outcome.add(measured("tight")?);
+    Ok(outcome)
 }
 
 /// A test of `tests/properties`, optimised, with what it counts and measures.
@@ -261,4 +272,13 @@ fn system() -> Result<Outcome> {
         return Ok(Outcome::left_out("system: strace is not installed"));
     }
     cargo_test(Profile::Release, &["annals-system-tests"])
+}
+
+/// The checker's own tests, and ten seconds of what `cargo xtask soak` does for minutes.
+fn siege() -> Result<Outcome> {
+    let mut outcome = cargo_test(Profile::Dev, &["annals-soak"])?;
+    let (mut command, left_out) = soak::short()?;
+    outcome.add(left_out);
+    outcome.add(watch(&mut command, counts_line)?);
+    Ok(outcome)
 }

@@ -272,6 +272,7 @@ impl Fs for Sim {
         })
     }
 
+    fn pause(&self) {}
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         let mut state = self.0.borrow_mut();
         let node = state.tree.find(path)?;

@@ -17,6 +17,8 @@ fn digits_in(word: u64) -> usize {
 fn value_of_digits(word: u64, count: usize) -> u64 {
     // The first digit is the highest: zeros come before it, not behind the last.
     let digits = (word ^ (ONES * b'0' as u64)) << (64 - 8 * count);
+    // Every other byte becomes the value of two digits; the first and the third pair then count 10^6 and 100 (`low`), the
+    // second and the fourth 10^4 and 1 (`high`), and each product has its sum of two in the upper half.
     let pairs = digits.wrapping_mul(10).wrapping_add(digits >> 8);
     let low = (pairs & 0x0000_00ff_0000_00ff).wrapping_mul(0x000f_4240_0000_0064);
     let high = ((pairs >> 16) & 0x0000_00ff_0000_00ff).wrapping_mul(0x0000_2710_0000_0001);
@@ -41,6 +43,7 @@ pub(super) fn short_integers(bytes: &[u8], mut at: usize, mut take: impl FnMut(u
     while let Some((mut value, b',', count)) = short_integer(bytes, at) {
         take(value);
         // Seqs mostly count on, and up to the next ten only the last digit changes.
+        // The digits with their comma, and a one in the place of the last digit.
         let mask = u64::MAX >> (56 - 8 * count);
         let one = 1 << (8 * count - 8);
         let mut expected = word(bytes, at).unwrap_or(0) & mask;
@@ -87,6 +90,7 @@ pub(super) fn sum_of_short_integers(bytes: &[u8], mut at: usize) -> (u64, u64, u
 #[inline(always)]
 fn sum_of_two_digits_at_most(word: u64) -> (u64, u64, usize) {
     let others = word ^ (ONES * b',' as u64);
+    // Adding 0x7f to its lower bits sets the high bit of every byte that is not zero, and carries nothing.
     let commas = !((others & !HIGHS).wrapping_add(!HIGHS) | others) & HIGHS;
     let length = 8 - commas.leading_zeros() as usize / 8;
     let used = u64::MAX.checked_shr(64 - 8 * length as u32).unwrap_or(0);
@@ -106,6 +110,7 @@ fn sum_of_two_digits_at_most(word: u64) -> (u64, u64, usize) {
     if !is_usual {
         return (0, 0, 0);
     }
+    // The product has the sum of all bytes in its highest.
     let across = |bytes: u64| bytes.wrapping_mul(ONES) >> 56;
     let count = u64::from(commas.count_ones());
     (across(ones) + 10 * across(tens), count, length)

@@ -34,7 +34,8 @@ fn block(bytes: &[u8], at: usize) -> Option<&[u8; 16]> {
 pub(super) fn short_strings(bytes: &[u8], mut at: usize) -> (u64, usize) {
     let mut count = 0;
     while let Some(word) = word(bytes, at) {
-        // Without a stop nothing is shifted, and then there is no quote to match either.
+        // What ends the string, and the two bytes behind it. Without a stop nothing is shifted, and then there is no
+        // quote to match either.
         let bits = string_stops(word).trailing_zeros() & !7;
         if word.wrapping_shr(bits) & 0xff_ffff != u64::from_le_bytes(*b"\",\"\0\0\0\0\0") {
             break;

@@ -18,6 +18,7 @@ pub(super) fn word(bytes: &[u8], at: usize) -> Option<u64> {
 pub(super) fn contains(bytes: &[u8], sought: u8) -> bool {
     let is_in = |word: u64| {
         let others = word ^ (ONES * u64::from(sought));
+        // The lowest byte that gets a high bit it did not have was zero.
         others.wrapping_sub(ONES) & !others & HIGHS != 0
     };
     let Some(last) = bytes.last_chunk::<8>() else {

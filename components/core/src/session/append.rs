@@ -1,16 +1,24 @@
 //! Taking in new events: all lines of a call or none.
 
-use super::{Session, split_lines};
+use super::{Session, read_line, split_lines};
 use crate::chunk_rows::is_row;
 use crate::event::{Envelope, Event, check_appended};
 use crate::fault::{Fault, Reason, quoted, shown};
 use crate::header::SAFE_INTEGER_MAX;
 use crate::json::{JsonFault, Value, push_integer};
-use crate::log::{Kind, check_room};
-use crate::surface::Change;
+use crate::log::{Kind, ask_room, check_room, no_memory};
+use crate::surface::{Change, Surface};
 
-/// What completing an event adds to its line at most: seq and time, each a safe integer.
-const ADDED_BYTES_MAX: usize = r#","seq":9007199254740991,"time":9007199254740991"#.len();
+/// After so many bytes of lines it is asked again whether there is memory for what is small.
+const UNASKED_BYTES_MAX: usize = 8 << 10;
+/// What is small, of so many lines: nodes that a rewrite removes, ids of calls.
+const SMALL_BYTES: usize = 4 * UNASKED_BYTES_MAX;
+
+/// What completing an event that has no seq and no time of its own adds to its line, in bytes.
+pub fn completion_bytes(seq: u64, time_ms: u64) -> u64 {
+    let digits = |number: u64| u64::from(number.checked_ilog10().unwrap_or(0)) + 1;
+    r#","seq":,"time":"#.len() as u64 + digits(seq) + digits(time_ms)
+}
 
 /// Events that were appended.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,39 +41,62 @@ impl Session {
     /// [`Reason::LimitReached`]: see [`Limits`](crate::log::Limits).
     pub fn append(&mut self, lines: &str, time_ms: u64) -> Result<Appended, Fault> {
         let first_seq = self.log.next_seq();
-        let (mark, first) = (self.log.mark(), self.log.record_count());
+        let (mark, first, bytes) = (self.log.mark(), self.log.record_count(), self.log.bytes());
         let request_header = self.request_header;
         let mut changes = Vec::new();
-        // the longest line completed, and then the copy that is handed back
+        // what reading a line of them may need
         check_room(lines.len())?;
         self.mark_trace();
-        match self.append_lines(lines, time_ms, &mut changes) {
-            Ok(()) => {
+        let appended = self.append_lines(lines, time_ms, &mut changes);
+        let has_failed = appended.is_err();
+        let copy = appended.and_then(|()| {
+            // goes before its place is needed
+            changes = Vec::new();
+            let (end, bytes) = (self.log.record_count(), self.log.bytes() - bytes);
+            self.log.copied(first, end, bytes)
+        });
+        let fault = match copy {
+            Ok(lines) => {
+                self.keep_trace();
                 let count = self.log.next_seq() - first_seq;
                 let last_time_ms = if count == 0 {
                     0
                 } else {
                     self.log.last_time_ms()
                 };
-                // what is not needed any more goes before its place is needed
-                drop(changes);
-                self.keep_trace();
-                let lines = self.log.text(first, self.log.record_count());
-                Ok(Appended {
+                return Ok(Appended {
                     first_seq,
                     count,
                     last_time_ms,
-                    lines: lines.into_owned(),
-                })
+                    lines,
+                });
             }
-            Err(fault) => {
-                self.log.rewind(mark);
-                self.request_header = request_header;
-                self.rewind_trace();
-                for change in changes.iter().rev() {
-                    self.surface.revert(change);
-                }
-                Err(fault)
+            Err(fault) => fault,
+        };
+        self.log.rewind(mark);
+        self.request_header = request_header;
+        self.rewind_trace();
+        if has_failed {
+            for change in changes.iter().rev() {
+                self.surface.revert(change);
+            }
+        } else {
+            self.fold_again();
+        }
+        Err(fault)
+    }
+
+    /// Makes the surface anew of the events in the log.
+    fn fold_again(&mut self) {
+        self.surface = Surface::default();
+        for record in self.log.records_from(0) {
+            let event = Some(record.text).filter(|_| record.kind == Kind::Message);
+            let Some(event) = event.and_then(read_line) else {
+                continue;
+            };
+            // checked when it came in
+            if let Ok(change) = self.surface.check(&event, |seq| self.log.line(seq)) {
+                self.surface.apply(&change);
             }
         }
     }
@@ -84,7 +115,17 @@ impl Session {
         changes: &mut Vec<Change>,
     ) -> Result<(), Fault> {
         let mut written = String::new();
+        let mut unasked_bytes = UNASKED_BYTES_MAX;
         for (number, line) in (1u64..).zip(split_lines(lines)) {
+            unasked_bytes += line.len();
+            if unasked_bytes >= UNASKED_BYTES_MAX {
+                ask_room(SMALL_BYTES)?;
+                unasked_bytes = 0;
+            }
+            let change_bytes = size_of::<Change>();
+            changes
+                .try_reserve(1)
+                .map_err(|_| no_memory(change_bytes))?;
             let change = self
                 .append_line(line, time_ms, &mut written)
                 .map_err(|fault| {
@@ -142,8 +183,12 @@ impl Session {
         self.check_trace(&event)?;
         written.clear();
         // a long event is not copied again to make room for its end
-        written.reserve(line.len() + ADDED_BYTES_MAX);
+        let bytes = line.len() + completion_bytes(event.seq, event.time_ms) as usize;
+        written
+            .try_reserve_exact(bytes)
+            .map_err(|_| no_memory(bytes))?;
         write_event(written, event_type, &event);
+        self.surface.make_room()?;
         self.log
             .push(written, Kind::of(&event.event_type), 1, event.time_ms)?;
         self.surface.apply(&change);

@@ -1,6 +1,7 @@
 //! Which nodes of the surface show a message, kept up as the surface grows.
 
 use crate::fault::Fault;
+use crate::log::no_memory;
 use crate::surface::{Change, Surface};
 
 /// Slots of the nodes that show a message, as far as they were looked at.
@@ -37,6 +38,9 @@ impl History {
             // after a fault the same node is looked at again
             self.next = slot;
             if is_shown(seq)? {
+                self.shown
+                    .try_reserve(1)
+                    .map_err(|_| no_memory(size_of::<usize>()))?;
                 self.shown.push(slot);
             }
         }

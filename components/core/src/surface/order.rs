@@ -4,7 +4,7 @@
 //! rewrite lays a patch over a run of slots and shows one event there. Patches do not overlap; a patch over others
 //! takes their place.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, TryReserveError};
 use std::iter::Peekable;
 use std::ops::Range;
 
@@ -43,6 +43,11 @@ impl Order {
     /// How many nodes ever joined at the end.
     pub(super) fn slot_count(&self) -> usize {
         self.slots.len()
+    }
+
+    /// Room for one node more, so that joining needs no memory.
+    pub(super) fn make_room(&mut self) -> Result<(), TryReserveError> {
+        self.slots.try_reserve(1)
     }
 
     /// A node joins at the end. Its seq is greater than all others.

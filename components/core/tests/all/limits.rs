@@ -149,3 +149,15 @@ fn no_memory_is_a_fault() {
         (Reason::LimitReached, Class::Limit)
     );
 }
+
+/// A seed stands in one piece of memory, and as long as all of it counted, a copy of its last line asked for room for
+/// the whole seed.
+#[test]
+fn a_copy_asks_for_no_more_room_than_its_lines() {
+    let mut session = Session::from_seed(header(), &lines(100_000)).unwrap();
+    let appended = session.append(r#"{"type":"x","data":0}"#, 0).unwrap();
+    let stored = session.stored_from(99_999).lines.into_owned();
+    let last = LINE.len() + "99999".len();
+    assert_eq!(stored.len(), last + appended.lines.len());
+    assert_eq!(stored.capacity(), stored.len());
+}

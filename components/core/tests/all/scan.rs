@@ -1,5 +1,7 @@
 //! What is read in words and blocks must be what is read byte by byte, wherever it stands in a text.
 
+use std::time::Instant;
+
 use annals_core::chunk_rows::Row;
 use annals_core::event::Envelope;
 use annals_core::fault::Reason;
@@ -18,6 +20,13 @@ impl Random {
         mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
         (mixed ^ (mixed >> 31)) % end
+    }
+}
+
+fn header() -> Header {
+    Header {
+        id: "s".into(),
+        ..Header::default()
     }
 }
 
@@ -247,10 +256,6 @@ fn an_envelope_is_the_same_in_any_spelling() {
 /// Lines are read with a look beyond their end; a line that ends inside of something must not go on behind its newline.
 #[test]
 fn a_line_ends_at_its_newline() {
-    let header = || Header {
-        id: "s".into(),
-        ..Header::default()
-    };
     let whole = r#"{"type":"a","seq":0,"time":1,"data":{}}"#;
     for at in 1..whole.len() {
         let (one, other) = whole.split_at(at);
@@ -261,6 +266,40 @@ fn a_line_ends_at_its_newline() {
         assert_eq!(loaded.cut.unwrap().line, 2, "{one}");
         let seeded = Session::from_seed(header(), &format!("{one}\n{other}\n"));
         assert_eq!(seeded.unwrap_err().reason, Reason::SeedNotJson, "{one}");
+    }
+}
+
+/// Lines are read with a look beyond their end, and whitespace inside of a value once led on to the end of the page: a
+/// page of lines that break off behind a bracket took a time that grew with the square of its length.
+#[test]
+fn a_line_that_breaks_off_is_not_read_on_to_the_end_of_its_page() {
+    const LINES: usize = 4_000;
+    let time_of = |line: &str| {
+        let page = format!("{line}\n").repeat(LINES);
+        let mut loader = Loader::new(header(), 10);
+        let started = Instant::now();
+        loader.lines(&page, None);
+        let elapsed = started.elapsed();
+        assert_eq!(loader.finish().unwrap().cut.unwrap().line, 2);
+        elapsed
+    };
+    for (open, closed) in [
+        (r#"{"type":"x","data":["#, r#"{"type":"x","data":]"#),
+        (
+            r#"{"type":"assistant/message","data":{"#,
+            r#"{"type":"assistant/message","data":]"#,
+        ),
+        (
+            r#"{"type":"x","data":1,"surfaceOp":["#,
+            r#"{"type":"x","data":1,"surfaceOp":]"#,
+        ),
+    ] {
+        // Reading on took hundreds of times as long.
+        let (broken_off, wrong) = (time_of(open), time_of(closed));
+        assert!(
+            broken_off < 30 * wrong,
+            "{open}: {broken_off:?}, and {wrong:?} for a line that is wrong at once"
+        );
     }
 }
 
@@ -275,14 +314,10 @@ fn a_rewrite_finds_the_line_before_it_in_the_same_page() {
         r#"{"type":"turn/end","seq":2,"time":1,"data":{}}"#,
         "\n",
     );
-    let header = Header {
-        id: "s".into(),
-        ..Header::default()
-    };
-    let mut loader = Loader::new(header.clone(), 10);
+    let mut loader = Loader::new(header(), 10);
     loader.lines(lines, None);
     let loaded = loader.finish().unwrap();
-    let seeded = Session::from_seed(header, lines.trim_end()).unwrap();
+    let seeded = Session::from_seed(header(), lines.trim_end()).unwrap();
     for session in [loaded.session, seeded] {
         assert_eq!(session.surface().nodes().collect::<Vec<_>>(), [1]);
         assert_eq!(session.stored_from(0).lines, lines);

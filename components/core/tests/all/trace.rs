@@ -232,3 +232,25 @@ fn a_refused_append_takes_its_calls_back() {
     session.append(&answered, 0).unwrap();
     session.append(&call("a"), 0).unwrap_err();
 }
+
+/// What a salvage says of itself stands where it was found, also where no turn is open.
+#[test]
+fn what_a_salvage_says_stands_anywhere() {
+    let log = concat!(
+        r#"{"type":"salvage/gap","seq":0,"time":0,"data":{"reason":"x"}}"#,
+        "\n",
+        r#"{"type":"turn/start","seq":1,"time":0,"data":{"turn":1}}"#,
+        "\n",
+        r#"{"type":"salvage/gap","seq":2,"time":0,"data":{}}"#,
+        "\n",
+        r#"{"type":"turn/end","seq":3,"time":0,"data":{"turn":1}}"#,
+        "\n",
+        r#"{"type":"salvage/set-aside","seq":4,"time":0,"data":{"line":""}}"#,
+        "\n",
+    );
+    assert_eq!(reason(check_trace(log)), Ok(()));
+    assert_eq!(reason(observe_all(log)), Ok(()));
+    let other = log.replace("salvage/set-aside", "salvage/other");
+    let outside = Err(("trace-outside-turn", Some(4)));
+    assert_eq!(reason(check_trace(&other)), outside);
+}

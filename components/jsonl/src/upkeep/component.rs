@@ -35,6 +35,8 @@ impl wit::Guest for Component {
                 LitterKind::Orphan => wit::LitterKind::Orphan,
                 LitterKind::OrphanedCut => wit::LitterKind::OrphanedCut,
                 LitterKind::Duplicate => wit::LitterKind::Duplicate,
+                LitterKind::DamagedLease => wit::LitterKind::DamagedLease,
+                LitterKind::DamagedSummary => wit::LitterKind::DamagedSummary,
             },
             place: litter.place,
             id: litter.id,

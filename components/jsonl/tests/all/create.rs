@@ -3,7 +3,7 @@
 use std::fs;
 
 use annals_sdk::Persistence;
-use annals_sdk::types::{Batch, ErrorCode};
+use annals_sdk::types::{Batch, ErrorCode, SessionStatus};
 
 use crate::support::{Stand, batch, event, header, lines, refused};
 
@@ -184,14 +184,23 @@ fn a_link_out_of_the_root_is_not_followed() {
     fs::create_dir_all(stand.path("_no-cwd")).unwrap();
     std::os::unix::fs::symlink(&secret, stand.path("_no-cwd/s.jsonl")).unwrap();
     std::os::unix::fs::symlink(outside.path(), stand.path("cwd-0")).unwrap();
-    assert!(!stand.backend.has("s").unwrap());
-    assert!(stand.backend.list(None, 9).unwrap().sessions.is_empty());
+    let entries = stand.backend.list(None, 9).unwrap().sessions;
+    let shown: Vec<&str> = entries.iter().map(|entry| entry.id.as_str()).collect();
+    assert_eq!(shown, ["s", "cwd-0"]);
+    for entry in entries {
+        let note = entry.note.unwrap();
+        assert!(
+            note.contains("is a symbolic link") && note.contains("not followed"),
+            "{note}"
+        );
+        assert_eq!((entry.status, entry.header), (SessionStatus::Damaged, None));
+    }
+    assert!(stand.backend.has("s").unwrap());
     let token = stand.acquire("s");
-    refused(
-        stand.backend.append("s", &token, &batch(0, 1)),
-        ErrorCode::NotFound,
-        "session-not-found",
-    );
+    let not_a_file = |result| refused(result, ErrorCode::Corrupt, "not-a-file");
+    not_a_file(stand.backend.load("s", 0, 99).map(drop));
+    not_a_file(stand.backend.append("s", &token, &batch(0, 1)));
+    not_a_file(stand.backend.delete("s", &token));
     let created = stand.backend.create(&header("s"), &token, &batch(0, 1));
     refused(created, ErrorCode::AlreadyExists, "session-already-exists");
 }

@@ -58,6 +58,7 @@ impl Fs for Folding {
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         Disk.remove_directory(&self.real(path))
     }
+    fn pause(&self) {}
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         Disk.sync_directory(&self.real(path))
     }

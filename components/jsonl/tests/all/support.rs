@@ -245,6 +245,7 @@ impl Fs for Faulty {
         self.change()?;
         Disk.remove_directory(path)
     }
+    fn pause(&self) {}
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         self.change()?;
         Disk.sync_directory(path)

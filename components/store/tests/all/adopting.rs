@@ -261,3 +261,37 @@ fn a_prompt_that_somebody_wrote_stays() {
     let listed = store.list(None, 1).unwrap().sessions.remove(0);
     assert_eq!(listed.summary, summary);
 }
+
+// The answer to an append was lost, and the backend gave what it holds as one row, from before the known end to behind
+// it: that was taken for another session's log, for ever.
+#[test]
+fn what_is_known_to_be_stored_may_end_inside_a_row() {
+    for (known, is_ours) in [(1, true), (3, true), (15_999, true), (3, false)] {
+        let (mut store, medium, _) = setting();
+        let (row, events) = row(0, 16_000);
+        let drafts: Vec<&str> = events.split_inclusive('\n').collect();
+        let key = store.create(options("a"), 1).unwrap();
+        store.append(key, &drafts[..known].concat(), 1).unwrap();
+        store.flush(key).unwrap();
+        store.append(key, &drafts[known..].concat(), 1).unwrap();
+        medium.fail("append", Failure::After, ErrorCode::Unavailable);
+        store.flush(key).unwrap_err();
+        let given = if is_ours {
+            row
+        } else {
+            row.replace("é15999\"", "é15998\"")
+        };
+        medium.0.borrow_mut().mangle = Some(Box::new(move |_, mut page| {
+            page.lines = given.clone();
+            page.next = None;
+            page
+        }));
+        let flushed = store.flush(key);
+        medium.0.borrow_mut().mangle = None;
+        assert!(medium.lines("a") == events);
+        match is_ours {
+            true => flushed.unwrap(),
+            false => assert_eq!(flushed.unwrap_err().code, ErrorCode::SeqConflict),
+        }
+    }
+}

@@ -254,6 +254,8 @@ struct Edges {
     told: Rc<RefCell<Vec<String>>>,
     leave: Option<Leave>,
     veto: bool,
+    /// Never content with a flush.
+    is_stubborn: bool,
 }
 
 type Leave = fn(&mut Store<Memory, Edges>, SessionKey) -> annals_sdk::Result<()>;
@@ -271,7 +273,11 @@ impl Observer<Memory> for Edges {
     }
     fn appended(&self, _store: &mut Store<Memory, Self>, _id: &str, _events: &Batch) {}
     fn flushed(&self, _store: &mut Store<Memory, Self>, _id: &str) -> Result<(), String> {
-        Ok(())
+        if self.is_stubborn {
+            Err("no".into())
+        } else {
+            Ok(())
+        }
     }
     fn disposed(&self, _store: &mut Store<Memory, Self>, id: &str) {
         self.told.borrow_mut().push(format!("disposed {id}"));
@@ -281,10 +287,12 @@ impl Observer<Memory> for Edges {
 #[test]
 fn leaving_during_the_announcement_pairs_its_edges() {
     for leave in [Store::detach, Store::close] as [Leave; 2] {
-        for veto in [false, true] {
+        // a close that waited has answered, so nobody is told what an observer thinks of its flush
+        for (veto, is_stubborn) in [(false, false), (true, false), (false, true)] {
             let edges = Edges {
                 leave: Some(leave),
                 veto,
+                is_stubborn,
                 ..Edges::default()
             };
             let told = Rc::clone(&edges.told);

@@ -9,6 +9,7 @@ mod fork;
 mod hostile;
 mod leases;
 mod lifecycle;
+mod limits;
 mod log;
 mod opening;
 mod out_of_band;

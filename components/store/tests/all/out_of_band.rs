@@ -148,7 +148,7 @@ fn a_lease_that_is_taken_leaves_no_trace() {
 fn a_turn_that_cannot_be_closed_does_not_begin() {
     let (mut store, medium, recorder) = setting();
     medium.0.borrow_mut().promise = Some(Box::new(|mut info| {
-        info.record_bytes_max = 125;
+        info.record_bytes_max = 84;
         info
     }));
     store.configure("{}", opted_in(), Some(Vec::new())).unwrap();

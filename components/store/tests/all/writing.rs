@@ -187,39 +187,6 @@ fn a_large_backlog_is_one_batch() {
 }
 
 #[test]
-fn a_record_too_long_for_the_backend_is_refused_at_once() {
-    let (mut store, medium, _) = setting();
-    medium.0.borrow_mut().promise = Some(Box::new(|mut info| {
-        info.record_bytes_max = 1000;
-        info
-    }));
-    store
-        .configure("{}", StoreOptions::default(), Some(Vec::new()))
-        .unwrap();
-    let key = store.create(options("a"), 1).unwrap();
-    // 64 bytes are kept for seq, time and the newline
-    let fits = "x".repeat(1000 - 64 - user("").len());
-    store.append(key, &user(&fits), 1).unwrap();
-    assert_eq!(
-        label(store.append(key, &user(&format!("{fits}x")), 1)),
-        "Limit record-too-long"
-    );
-    assert_eq!(store.next_seq(key), Some(1));
-    store.flush(key).unwrap();
-    let seed = Some(stored_turn(0, &"x".repeat(1000)));
-    assert_eq!(
-        label(store.create(
-            CreateOptions {
-                seed,
-                ..options("b")
-            },
-            1
-        )),
-        "Limit record-too-long"
-    );
-}
-
-#[test]
 fn rows_are_made_only_where_asked_for_and_kept_as_they_came() {
     let chunk = |text: &str| {
         format!(
@@ -302,6 +269,31 @@ fn a_prompt_that_somebody_wrote_stays() {
     let listed = store.list(None, 1).unwrap().sessions.remove(0);
     assert_eq!(listed.summary, summary);
     assert_eq!(listed.updated_at_ms, Some(2));
+}
+
+// A store made a session that another one had made meanwhile, found its own events there, and wrote the first prompt
+// over the one that a user had given it.
+#[test]
+fn a_prompt_that_is_there_stays_when_another_writer_was_first() {
+    for (given, expected) in [(Some("mine"), "mine"), (None, "hi")] {
+        let (mut store, medium, _) = setting();
+        let key = store.create(options("a"), 1).unwrap();
+        store.append(key, &turn("hi"), 2).unwrap();
+        medium.plant("a", &stored_turn(0, "hi").replace(":7,", ":2,"), 3);
+        // far down the listing
+        (0..300).for_each(|at| medium.plant(&format!("Z{at}"), "", 0));
+        if let Some(given) = given {
+            let summary = SessionSummary {
+                title: None,
+                first_prompt: Some(given.into()),
+            };
+            store_on(&medium).update("a", &summary).unwrap();
+        }
+        store.flush(key).unwrap();
+        let listed = store.list(None, 999).unwrap().sessions;
+        let entry = listed.into_iter().find(|entry| entry.id == "a").unwrap();
+        assert_eq!(entry.summary.first_prompt.as_deref(), Some(expected));
+    }
 }
 
 #[test]

@@ -15,12 +15,14 @@ use crate::text;
 /// Append the events on stdin, all or none, and print their seqs once they are durable
 ///
 /// One event a line: {"type", "data", "surfaceOp"?, "sourceEventSeqs"?, "time"?, "seq"?}. An open turn is continued;
-/// when the first event is a turn/start, an interrupted turn is closed first.
+/// when the first event is a turn/start, an interrupted turn is closed first. A byte order mark and blank lines are left
+/// out.
 #[derive(Args, Debug)]
 pub struct Append {
     /// The session
     id: String,
-    /// Append each line when it comes, until stdin ends; the first that is refused ends it, those before it are stored
+    /// Append each line when it comes, until stdin ends; the first that is refused ends it, those before it are stored.
+    /// Prints seqs, or with `--format json` a value, for all that came at a time
     #[arg(long)]
     follow: bool,
 }
@@ -28,21 +30,22 @@ pub struct Append {
 impl Run for Append {
     fn run(&self, place: &Place) -> Result<Exit, Failure> {
         let annals = place.open()?;
+        let format = place.global.format;
         if self.follow {
-            return self.follow(place.global.format, &annals);
+            return self.follow(format, &annals);
         }
         let input = signals::idle(input::read_stdin)?;
-        // What follows the last event is how the input ends, not an event.
-        let lines = input.trim_end_matches(['\n', '\r', ' ', '\t']);
+        let (lines, numbers) = filled(&input);
         if lines.is_empty() {
-            return self.nothing(&annals);
+            return self.nothing(format, &annals);
         }
-        let session = self.open(&annals, lines)?;
-        let batch = session
-            .append(&format!("{lines}\n"))
-            .map_err(|error| Failure::about(&self.id, error))?;
+        let session = self.open(&annals, &lines)?;
+        let batch = session.append(&lines).map_err(|error| {
+            let refused = self.refused(error, |line| numbers.get(line).copied());
+            refused.although("nothing was appended")
+        })?;
         store(&session)?;
-        self.print(place.global.format, batch.first_seq, batch.count)?;
+        self.print(format, batch.first_seq, batch.count)?;
         Ok(Exit::Done)
     }
 }
@@ -60,9 +63,28 @@ impl Append {
         Ok(session)
     }
 
-    /// What is there of stdin is one flush. The session is open, and its lease held, from the first line on.
+    /// Follows stdin to its end. What went wrong says how much of it is stored.
     fn follow(&self, format: Format, annals: &Annals) -> Result<Exit, Failure> {
         let mut lines = Lines::of_stdin()?;
+        let mut stored = Stored::default();
+        let followed = self.store_all(format, annals, &mut lines, &mut stored);
+        let ended = followed.and_then(|has_any| lines.end().map(|()| has_any));
+        match ended {
+            Ok(true) => Ok(Exit::Done),
+            Ok(false) => self.nothing(format, annals),
+            Err(failure) => Err(failure.although(&stored.words())),
+        }
+    }
+
+    /// What is there of stdin is one flush. The session is open, and its lease held, from the first line on. Says whether
+    /// there was a line.
+    fn store_all(
+        &self,
+        format: Format,
+        annals: &Annals,
+        lines: &mut Lines,
+        stored: &mut Stored,
+    ) -> Result<bool, Failure> {
         let mut open: Option<Session> = None;
         while let Some(some) = signals::idle(|| lines.next()) {
             let session = match &open {
@@ -73,26 +95,22 @@ impl Append {
                 }
             };
             let appended = self.append_some(session, &some);
-            let first_seq = session.next_seq()? - appended.count;
+            let next_seq = session.next_seq()?;
             session
                 .flush()
                 .map_err(|error| Failure::about(&self.id, error))?;
             if appended.count > 0 {
-                self.print(format, first_seq, appended.count)?;
+                stored.count += appended.count;
+                stored.last_seq = next_seq - 1;
+                self.print_seqs(format, next_seq - appended.count, appended.count)?;
             }
             if let Some(refused) = appended.refused {
                 leave(session);
                 return Err(refused);
             }
         }
-        if let Some(session) = &open {
-            leave(session);
-        }
-        lines.end()?;
-        match open {
-            Some(_) => Ok(Exit::Done),
-            None => self.nothing(annals),
-        }
+        open.iter().for_each(leave);
+        Ok(open.is_some())
     }
 
     /// Line by line, up to the first that is refused.
@@ -102,18 +120,30 @@ impl Append {
             match session.append(line) {
                 Ok(batch) => count += batch.count,
                 Err(error) => {
-                    let refused = Failure::about(&self.id, error).at_line(*number);
-                    return Appended {
-                        count,
-                        refused: Some(refused),
-                    };
+                    let refused = Some(self.refused(error, |_| Some(*number)));
+                    return Appended { count, refused };
                 }
             }
         }
-        Appended {
-            count,
-            refused: None,
-        }
+        let refused = None;
+        Appended { count, refused }
+    }
+
+    /// The store counts the lines that it was given, people those of their input: `number_of` has the number there of the
+    /// line at that position, counted from 0, among those given.
+    fn refused(&self, error: annals::Error, number_of: impl Fn(usize) -> Option<u64>) -> Failure {
+        let detail: serde_json::Value = serde_json::from_str(&error.detail).unwrap_or_default();
+        let given = detail.get("line").and_then(serde_json::Value::as_u64);
+        let position = given.and_then(|line| usize::try_from(line.checked_sub(1)?).ok());
+        let (Some(given), Some(number)) = (given, position.and_then(number_of)) else {
+            return Failure::about(&self.id, error);
+        };
+        let own = format!("line {given}");
+        let message = match error.message.strip_prefix(&own) {
+            Some(rest) => format!("stdin, line {number}{rest}"),
+            None => format!("stdin, line {number}: {}", error.message),
+        };
+        Failure::about(&self.id, annals::Error { message, ..error })
     }
 
     /// Prints the seqs of events that are stored.
@@ -144,13 +174,23 @@ impl Append {
         output.end()
     }
 
-    fn nothing(&self, annals: &Annals) -> Result<Exit, Failure> {
+    fn nothing(&self, format: Format, annals: &Annals) -> Result<Exit, Failure> {
         if !annals.has(&self.id)? {
             return Err(Failure::refused(format!(
                 "session {:?} not found; annals list shows what is stored",
                 self.id
             )));
         }
+        let mut output = Output::new(format);
+        if format != Format::Text {
+            output.json(&json!({
+                "id": self.id,
+                "firstSeq": null,
+                "lastSeq": null,
+                "count": 0,
+            }))?;
+        }
+        output.end()?;
         note("no events on stdin; nothing was appended");
         Ok(Exit::Done)
     }
@@ -160,6 +200,40 @@ impl Append {
 struct Appended {
     count: u64,
     refused: Option<Failure>,
+}
+
+/// What was stored so far.
+#[derive(Default)]
+struct Stored {
+    count: u64,
+    last_seq: u64,
+}
+
+impl Stored {
+    fn words(&self) -> String {
+        let Self { count, last_seq } = *self;
+        match count {
+            0 => "nothing is stored".to_owned(),
+            1 => format!("1 event, seq {last_seq}, is stored"),
+            _ => format!("{count} events up to seq {last_seq} are stored"),
+        }
+    }
+}
+
+/// The lines that are not blank, each ended by a newline, and their numbers, counted from 1. Text tools leave blank lines,
+/// with a carriage return or without.
+fn filled(input: &str) -> (String, Vec<u64>) {
+    let mut lines = String::with_capacity(input.len() + 1);
+    let mut numbers = Vec::new();
+    for (number, line) in (1..).zip(input.lines()) {
+        let line = line.trim_end_matches(['\r', ' ', '\t']);
+        if !line.is_empty() {
+            lines.push_str(line);
+            lines.push('\n');
+            numbers.push(number);
+        }
+    }
+    (lines, numbers)
 }
 
 /// Whether the first line opens a turn. A line that cannot be read does not; the store says what is wrong with it.
@@ -174,7 +248,7 @@ fn starts_turn(lines: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::starts_turn;
+    use super::{filled, starts_turn};
 
     #[test]
     fn only_the_first_line_decides() {
@@ -183,5 +257,24 @@ mod tests {
             "{\"type\":\"turn/end\"}\n{\"type\":\"turn/start\"}"
         ));
         assert!(!starts_turn("turn/start"));
+    }
+
+    #[test]
+    fn blank_lines_are_left_out_and_counted() {
+        let table: [(&str, &str, &[u64]); 6] = [
+            ("", "", &[]),
+            ("\r\n \t\n", "", &[]),
+            ("a\nb", "a\nb\n", &[1, 2]),
+            ("a\r\nb\r\n\r\n", "a\nb\n", &[1, 2]),
+            ("\r\na\n\n b \n", "a\n b\n", &[2, 4]),
+            ("a\n \r\n\nb\n{", "a\nb\n{\n", &[1, 4, 5]),
+        ];
+        for (input, lines, numbers) in table {
+            assert_eq!(
+                filled(input),
+                (lines.to_owned(), numbers.to_vec()),
+                "{input:?}"
+            );
+        }
     }
 }

@@ -15,7 +15,7 @@ pub struct Create {
     /// Any non-empty text; by default a new UUIDv7
     #[arg(long, value_name = "ID")]
     id: Option<String>,
-    /// The session's working directory, made absolute against the current one; by default none
+    /// The session's working directory, made absolute against the current one and tidied, links not followed; by default none
     #[arg(long, value_name = "DIR")]
     cwd: Option<PathBuf>,
 }

@@ -1,18 +1,21 @@
+mod trouble;
+
 use std::collections::HashSet;
 use std::thread;
 use std::time::Duration;
 
 use annals::{
-    Annals, ErrorCode, Litter, LitterKind, OpenMode, SessionEntry, SessionStatus, Upkeep,
+    Annals, ErrorCode, Litter, LitterKind, OpenMode, SessionEntry, SessionStatus, SessionSummary,
+    Upkeep,
 };
 use clap::Args;
-use serde_json::{Map, Value};
 
 use crate::commands::{Run, verify};
 use crate::failure::{Exit, Failure};
-use crate::output::{Format, Output};
 use crate::place::Place;
+use crate::survey;
 use crate::text;
+use trouble::{FIXED, FOUND, LEFT, Trouble, print};
 
 /// How many files and leases are looked at.
 const LITTER_MAX: u32 = 10_000;
@@ -45,10 +48,26 @@ impl Run for Doctor {
             .filter(|found| found.kind == LitterKind::Lease && is_alive(found))
             .filter_map(|found| found.id.as_deref())
             .collect();
+        // what is wrong with these is a find of its own
+        let noted: HashSet<&str> = litter
+            .iter()
+            .filter(|found| {
+                matches!(
+                    found.kind,
+                    LitterKind::Duplicate | LitterKind::DamagedSummary
+                )
+            })
+            .filter_map(|found| found.id.as_deref())
+            .collect();
         let entries = annals.sessions()?;
         for entry in &entries {
-            if !in_use.contains(entry.id.as_str()) {
-                troubles.extend(self.session(&annals, entry)?);
+            let id = entry.id.as_str();
+            if !in_use.contains(id) {
+                let is_noted = noted.contains(id);
+                troubles.extend(self.session(&annals, entry, is_noted)?);
+                if entry.summary.first_prompt.is_none() && !is_noted {
+                    troubles.extend(self.first_prompt(&annals, entry)?);
+                }
             }
         }
         for found in litter.iter().filter(|found| !is_alive(found)) {
@@ -60,78 +79,6 @@ impl Run for Doctor {
             0 => Exit::Done,
             _ => Exit::Integrity,
         })
-    }
-}
-
-/// What is wrong, and what became of it.
-struct Trouble {
-    kind: &'static str,
-    id: Option<String>,
-    /// Where, for what is no session.
-    place: Option<String>,
-    message: String,
-    state: &'static str,
-}
-
-const FOUND: &str = "found";
-const FIXED: &str = "fixed";
-/// It could not be fixed, or only a person can decide what is to be done.
-const LEFT: &str = "left";
-
-impl Trouble {
-    fn of_session(kind: &'static str, id: &str, message: impl Into<String>) -> Self {
-        Self {
-            kind,
-            id: Some(id.to_owned()),
-            place: None,
-            message: message.into(),
-            state: FOUND,
-        }
-    }
-
-    fn of_litter(kind: &'static str, found: &Litter) -> Self {
-        Self {
-            kind,
-            id: found.id.clone(),
-            place: Some(found.place.clone()),
-            message: found.note.clone(),
-            state: FOUND,
-        }
-    }
-
-    fn settle(&mut self, fixed: Result<(), annals::Error>) {
-        match fixed {
-            Ok(()) => self.state = FIXED,
-            Err(error) => {
-                self.state = LEFT;
-                self.message.push_str(&format!("; {}", error.message));
-            }
-        }
-    }
-
-    fn row(&self) -> [String; 4] {
-        let subject = self.id.as_deref().or(self.place.as_deref()).unwrap_or("-");
-        let place = self.place.as_deref().filter(|_| self.id.is_some());
-        let place = place.map_or_else(String::new, |place| format!("{place}: "));
-        [
-            self.state.to_owned(),
-            self.kind.to_owned(),
-            text::escape(subject).into_owned(),
-            text::escape(&format!("{place}{}", self.message)).into_owned(),
-        ]
-    }
-
-    fn json(&self) -> Value {
-        let mut members = Map::new();
-        members.insert("kind".into(), self.kind.into());
-        members.insert("state".into(), self.state.into());
-        for (name, text) in [("id", &self.id), ("place", &self.place)] {
-            if let Some(text) = text {
-                members.insert(name.into(), text.clone().into());
-            }
-        }
-        members.insert("message".into(), self.message.clone().into());
-        members.into()
     }
 }
 
@@ -162,7 +109,12 @@ impl Doctor {
     }
 
     /// One session, read whole.
-    fn session(&self, annals: &Annals, entry: &SessionEntry) -> Result<Option<Trouble>, Failure> {
+    fn session(
+        &self,
+        annals: &Annals,
+        entry: &SessionEntry,
+        is_noted: bool,
+    ) -> Result<Option<Trouble>, Failure> {
         let id = entry.id.as_str();
         let verdict = match verify::judge(annals, id) {
             // deleted since it was listed
@@ -183,9 +135,16 @@ impl Doctor {
         let mut trouble = if verdict.status == "unsupported" {
             let trouble = Trouble::of_session("unsupported", id, message);
             return Ok(Some(self.for_people(trouble)));
+        } else if verdict.reason() == Some("not-a-file") {
+            let trouble = Trouble::of_session("not-a-file", id, message);
+            return Ok(Some(self.for_people(trouble)));
         } else if verdict.events.is_none() {
             let cure = format!("annals salvage {} recovers the rest", text::shell_word(id));
             let trouble = Trouble::of_session("damaged", id, format!("{message}; {cure}"));
+            return Ok(Some(self.for_people(trouble)));
+        } else if verdict.readable > 0 {
+            let trouble =
+                Trouble::of_session("torn-end", id, unsaved(&message, id, verdict.readable));
             return Ok(Some(self.for_people(trouble)));
         } else if verdict.exit != Exit::Done {
             Trouble::of_session("torn-end", id, message)
@@ -197,10 +156,11 @@ impl Doctor {
             )
         } else {
             // what only the listing looks at
-            let note = entry
-                .note
-                .clone()
-                .filter(|_| entry.status != SessionStatus::Ok);
+            let is_damaged = entry.status != SessionStatus::Ok && !is_noted;
+            let note = match is_damaged {
+                true => verify::confirmed(annals, id, verdict.events)?,
+                false => None,
+            };
             let trouble = note.map(|note| Trouble::of_session("damaged", id, note));
             return Ok(trouble.map(|trouble| self.for_people(trouble)));
         };
@@ -218,6 +178,28 @@ impl Doctor {
         Ok(Some(trouble))
     }
 
+    /// A writer that dies between storing the first prompt and noting it leaves a summary without it.
+    fn first_prompt(
+        &self,
+        annals: &Annals,
+        entry: &SessionEntry,
+    ) -> Result<Option<Trouble>, Failure> {
+        if entry.status != SessionStatus::Ok {
+            return Ok(None);
+        }
+        let id = entry.id.as_str();
+        // what cannot be read is said elsewhere
+        let Ok(Some(prompt)) = survey::first_prompt(annals, id) else {
+            return Ok(None);
+        };
+        let message = "its first prompt is in its log, and not in its summary";
+        let mut trouble = Trouble::of_session("first-prompt", id, message);
+        if self.fix {
+            trouble.settle(annals.update(id, of_prompt(Some(prompt))));
+        }
+        Ok(Some(trouble))
+    }
+
     /// Something that nobody alive uses.
     fn litter(
         &self,
@@ -229,6 +211,8 @@ impl Doctor {
             LitterKind::Temporary => ("temporary", true),
             LitterKind::Lease => ("lease", false),
             LitterKind::Orphan => ("orphan", true),
+            LitterKind::DamagedLease => ("damaged-lease", true),
+            LitterKind::DamagedSummary => return self.summary(annals, found).map(Some),
             LitterKind::OrphanedCut => {
                 let trouble = Trouble::of_litter("orphaned-cut", found);
                 return Ok(Some(self.for_people(trouble)));
@@ -255,10 +239,38 @@ impl Doctor {
         Ok(Some(trouble))
     }
 
+    /// A summary is made anew of what the log has of it; the damaged one stays beside it.
+    fn summary(&self, annals: &Annals, found: &Litter) -> Result<Trouble, Failure> {
+        let mut trouble = Trouble::of_litter("damaged-summary", found);
+        if self.fix
+            && let Some(id) = &found.id
+        {
+            let prompt = survey::first_prompt(annals, id).unwrap_or_default();
+            trouble.settle(annals.update(id, of_prompt(prompt)));
+        }
+        Ok(trouble)
+    }
+
     /// What --fix leaves alone.
     fn for_people(&self, trouble: Trouble) -> Trouble {
         let state = if self.fix { LEFT } else { FOUND };
         Trouble { state, ..trouble }
+    }
+}
+
+/// What stands behind the first bad line is not cut off before it is saved.
+fn unsaved(message: &str, id: &str, readable: u64) -> String {
+    let events = text::count(readable, "readable event");
+    let id = text::shell_word(id);
+    format!(
+        "{message}; {events} in it would be cut off: first annals salvage {id} to keep what is there, then annals resume {id}"
+    )
+}
+
+fn of_prompt(first_prompt: Option<String>) -> SessionSummary {
+    SessionSummary {
+        title: None,
+        first_prompt,
     }
 }
 
@@ -270,17 +282,24 @@ fn is_alive(found: &Litter) -> bool {
         .is_some_and(|holder| !Upkeep::is_gone(holder))
 }
 
-/// What is there, without the temporary files of writers that are only quick.
+/// What is there, without what writers that are only quick have in hand.
 fn settled_litter(upkeep: &Upkeep) -> Result<Vec<Litter>, Failure> {
     let mut litter = upkeep.inspect(LITTER_MAX)?;
-    let is_fleeting = |found: &Litter| found.kind == LitterKind::Temporary && !is_alive(found);
+    let is_fleeting = |found: &Litter| {
+        let is_made = matches!(found.kind, LitterKind::Temporary | LitterKind::DamagedLease);
+        is_made && !is_alive(found)
+    };
     if litter.iter().any(is_fleeting) {
         thread::sleep(SETTLED);
         let again = upkeep.inspect(LITTER_MAX)?;
-        let places: HashSet<&str> = again.iter().map(|found| found.place.as_str()).collect();
-        litter.retain(|found| !is_fleeting(found) || places.contains(found.place.as_str()));
+        let still: HashSet<(&str, Option<&str>)> = again.iter().map(named).collect();
+        litter.retain(|found| !is_fleeting(found) || still.contains(&named(found)));
     }
     Ok(litter)
+}
+
+fn named(found: &Litter) -> (&str, Option<&str>) {
+    (&found.place, found.token.as_deref())
 }
 
 /// What opening repairs is repaired, and the lease is free.
@@ -296,34 +315,10 @@ fn give_back(annals: &Annals, id: &str) -> Result<(), annals::Error> {
             if matches!(
                 error.code,
                 ErrorCode::Corrupt | ErrorCode::UnsupportedVersion
-            ) =>
+            ) && error.reason != "log-duplicate" =>
         {
             Ok(())
         }
         reopened => reopened,
     }
-}
-
-fn print(format: Format, troubles: &[Trouble], session_count: usize) -> Result<(), Failure> {
-    let mut output = Output::new(format);
-    match format {
-        Format::Text if troubles.is_empty() => {
-            let sessions = text::count(session_count as u64, "session");
-            output.line(&format!("nothing is wrong with {sessions}"))?;
-        }
-        Format::Text => {
-            let titles = ["STATE", "KIND", "WHERE", "WHAT"].map(String::from);
-            let rows: Vec<[String; 4]> = std::iter::once(titles)
-                .chain(troubles.iter().map(Trouble::row))
-                .collect();
-            output.bytes(text::table(&rows).as_bytes())?;
-        }
-        Format::Json => output.json(&troubles.iter().map(Trouble::json).collect())?,
-        Format::Jsonl => {
-            for trouble in troubles {
-                output.json(&trouble.json())?;
-            }
-        }
-    }
-    output.end()
 }

@@ -1,17 +1,15 @@
 use std::path::PathBuf;
 
 use annals::{Annals, ForkOptions};
-use annals_core::record::read_record;
 use clap::Args;
 use serde_json::json;
 
+use crate::boundary;
 use crate::commands::{Run, made, store};
 use crate::failure::{Exit, Failure};
 use crate::output::Output;
 use crate::place::{self, Place};
-
-/// Bytes asked for at a time.
-const PAGE_BYTES: u32 = 1 << 20;
+use crate::text;
 
 /// Store a new session that begins with another one's events, and print its id
 #[derive(Args, Debug)]
@@ -57,27 +55,14 @@ impl Fork {
     fn refused(&self, annals: &Annals, error: annals::Error) -> Failure {
         let is_open = self.at.is_none() && error.reason == "fork-open-turn";
         let failure = Failure::about(&self.id, error);
-        match last_turn_end(annals, &self.id).filter(|_| is_open) {
-            Some(seq) => failure.although(&format!("--at {seq} forks before the open turn")),
+        let boundary = boundary::of_stored(annals, &self.id).filter(|_| is_open);
+        match boundary.map(|boundary| boundary.last) {
+            Some(Some(seq)) => failure.although(&format!("--at {seq} forks before the open turn")),
+            Some(None) => {
+                let salvage = format!("annals salvage {} --fork NEW", text::shell_word(&self.id));
+                failure.although(&format!("no turn has ended: {salvage} copies all there is"))
+            }
             None => failure,
         }
     }
-}
-
-/// The seq of the last stored `turn/end`.
-fn last_turn_end(annals: &Annals, id: &str) -> Option<u64> {
-    let mut last = None;
-    let mut cursor = Some(0);
-    while let Some(at) = cursor {
-        let page = annals.read(id, at, PAGE_BYTES).ok()?;
-        let mut records = page
-            .lines
-            .lines()
-            .rev()
-            .filter_map(|line| read_record(line).ok());
-        let ended = records.find(|record| record.ends_turn);
-        last = ended.map(|record| record.first_seq).or(last);
-        cursor = page.next;
-    }
-    last
 }

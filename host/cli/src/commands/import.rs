@@ -12,8 +12,9 @@ use serde_json::{Value, json};
 use crate::commands::{Run, made, store};
 use crate::failure::{self, Exit, Failure};
 use crate::input;
-use crate::output::{Output, note};
+use crate::output::{Format, Output, note};
 use crate::place::Place;
+use crate::signals;
 use crate::survey;
 
 /// Store session logs as new sessions, their events kept byte for byte, and print their ids
@@ -28,16 +29,42 @@ pub struct Import {
     /// Go on after bad lines, and report them
     #[arg(long)]
     salvage: bool,
-    /// Session logs: a header line, then one event or packed row a line
+    /// Session logs: a header line, then one event or packed row a line; - is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
 }
 
 impl Run for Import {
     fn run(&self, place: &Place) -> Result<Exit, Failure> {
+        // Of several files too, JSON is one value: it grows as they are stored, and ends when no more are.
+        let is_list = place.global.format == Format::Json && self.files.len() > 1;
+        let mut printed = 0;
+        let imported = self.import(place, |id, value| {
+            let mut output = Output::new(place.global.format);
+            if is_list {
+                output.bytes(if printed == 0 { b"[" } else { b"," })?;
+            }
+            printed += 1;
+            made(output, id, value)
+        });
+        if is_list && printed > 0 {
+            let mut output = Output::new(place.global.format);
+            output.bytes(b"]\n").and_then(|()| output.end())?;
+        }
+        imported.map(|()| Exit::Done)
+    }
+}
+
+impl Import {
+    /// Stores file by file and says of each that it is stored.
+    fn import(
+        &self,
+        place: &Place,
+        mut say: impl FnMut(&str, &Value) -> Result<(), Failure>,
+    ) -> Result<(), Failure> {
         let mut store = None;
         for path in &self.files {
-            let bytes = input::read_file(path)?;
+            let bytes = signals::idle(|| input::read_file(path))?;
             let (log, report) = if self.salvage {
                 let (log, report) = Log::salvage(path, &bytes)?;
                 (log, Some(report))
@@ -53,17 +80,18 @@ impl Run for Import {
             let mut value = json!({ "id": id, "file": path.to_string_lossy(), "events": count });
             if let (Some(report), Value::Object(members)) = (&report, &mut value) {
                 members.extend(survey::report_json(report));
-                note_findings(path, report);
+                note_findings(&log.name, report);
             }
-            made(Output::new(place.global.format), &id, &value)?;
+            say(&id, &value)?;
         }
-        Ok(Exit::Done)
+        Ok(())
     }
 }
 
 /// A file that has a header and whole lines after it.
 struct Log<'a> {
-    path: &'a Path,
+    /// What messages call the file.
+    name: String,
     header: Header,
     /// Event lines and packed rows, not looked at yet.
     events: Cow<'a, str>,
@@ -71,33 +99,35 @@ struct Log<'a> {
 
 impl<'a> Log<'a> {
     /// Only what makes the file a session log is checked here: a header line, and whole lines of UTF-8.
-    fn read(path: &'a Path, bytes: &'a [u8]) -> Result<Self, Failure> {
+    fn read(path: &Path, bytes: &'a [u8]) -> Result<Self, Failure> {
+        let name = input::name_of(path);
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let line = input::line_at(bytes, error.valid_up_to());
             let message = "not UTF-8: no session log, or a damaged one";
-            Failure::refused(located(path, line as u64, message))
+            Failure::refused(located(&name, line as u64, message))
         })?;
         // What editors and other systems leave around a log is no part of it.
         let text = text.strip_prefix('\u{feff}').unwrap_or(text);
         let (text, is_torn) = without_blank_end(text);
         let (first, events) = text.split_once('\n').unwrap_or((text, ""));
-        let header = Header::parse_line(first).map_err(|fault| no_header(path, &fault))?;
+        let header = Header::parse_line(first).map_err(|fault| no_header(&name, &fault))?;
         if is_torn {
             let line = input::line_at(text.as_bytes(), text.len());
             let message =
                 "torn, without a newline at its end; complete it or remove it, then import again";
-            return Err(Failure::refused(located(path, line as u64, message)));
+            return Err(Failure::refused(located(&name, line as u64, message)));
         }
         Ok(Self {
-            path,
+            name,
             header,
             events: Cow::Borrowed(events),
         })
     }
 
     /// Everything readable, and what is not. Where the header is lost, the file's name is the id.
-    fn salvage(path: &'a Path, bytes: &'a [u8]) -> Result<(Self, Report), Failure> {
-        let bytes = bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes);
+    fn salvage(path: &Path, bytes: &'a [u8]) -> Result<(Self, Report), Failure> {
+        let name = input::name_of(path);
+        let bytes = input::without_mark(bytes, true);
         let filled = bytes.trim_ascii_end().len();
         let blank = bytes.get(filled..).unwrap_or_default();
         let end = blank.iter().position(|byte| *byte == b'\n');
@@ -113,15 +143,15 @@ impl<'a> Log<'a> {
             salvage.log(rest, Some(first.len() as u64));
             salvage.finish()
         });
-        let salvaged = read.map_err(|fault| no_header(path, &fault))?;
+        let salvaged = read.map_err(|fault| no_header(&name, &fault))?;
         let report = &salvaged.report;
         if report.header == HeaderOrigin::Rebuilt && report.in_place + report.set_aside == 0 {
             let message =
-                format!("cannot import {path:?}: neither a header nor an event can be read in it");
+                format!("cannot import {name}: neither a header nor an event can be read in it");
             return Err(Failure::refused(message));
         }
         let log = Self {
-            path,
+            name,
             header: salvaged.session.header().clone(),
             events: Cow::Owned(salvaged.session.stored_from(0).lines.into_owned()),
         };
@@ -149,7 +179,7 @@ impl<'a> Log<'a> {
             seed: Some(self.events.clone().into_owned()),
             extra: header.extra,
         };
-        let refusal = |error| refusal(self.path, &self.events, &error);
+        let refusal = |error| refusal(&self.name, &self.events, &error);
         annals.create(options).map_err(refusal)
     }
 }
@@ -165,20 +195,20 @@ fn without_blank_end(text: &str) -> (&str, bool) {
 }
 
 /// Says what was left out or set aside.
-fn note_findings(path: &Path, report: &Report) {
+fn note_findings(name: &str, report: &Report) {
     for finding in &report.findings {
-        note(&format!("{path:?}: {}", survey::line(finding)));
+        note(&format!("{name}: {}", survey::line(finding)));
     }
     let unsaid = report.finding_count - report.findings.len() as u64;
     if unsaid > 0 {
-        note(&format!("{path:?}: and {unsaid} more"));
+        note(&format!("{name}: and {unsaid} more"));
     }
     if report.finding_count > 0 {
-        note(&format!("{path:?}: {}", survey::summary(report)));
+        note(&format!("{name}: {}", survey::summary(report)));
     }
 }
 
-fn no_header(path: &Path, fault: &Fault) -> Failure {
+fn no_header(name: &str, fault: &Fault) -> Failure {
     let cure = match fault.reason {
         Reason::LogEmpty | Reason::LogHeaderNotJson | Reason::LogHeaderInvalid => {
             "; a session log begins with a header line"
@@ -186,20 +216,20 @@ fn no_header(path: &Path, fault: &Fault) -> Failure {
         _ => "",
     };
     let label = fault.reason.label();
-    let message = format!("cannot import {path:?}: {} ({label}){cure}", fault.message);
+    let message = format!("cannot import {name}: {} ({label}){cure}", fault.message);
     Failure::Said(failure::exit_of_input(fault), message)
 }
 
 /// Why the store refused a log, with the line in the file where it names an event or a line.
-fn refusal(path: &Path, events: &str, error: &annals::Error) -> Failure {
+fn refusal(name: &str, events: &str, error: &annals::Error) -> Failure {
     let detail: Value = serde_json::from_str(&error.detail).unwrap_or_default();
     let number = |name| detail.get(name).and_then(Value::as_u64);
     let index = number("index").map(|index| line_of(events, index));
     // Lines count from 1, and the file has its header before the others.
     let line = index.or(number("line")).map(|line| line + 1);
     let message = match line {
-        Some(line) => located(path, line, &format!("{} ({})", error.message, error.reason)),
-        None => format!("cannot import {path:?}: {}", error.message),
+        Some(line) => located(name, line, &format!("{} ({})", error.message, error.reason)),
+        None => format!("cannot import {name}: {}", error.message),
     };
     Failure::Said(failure::exit_of(error.code), message)
 }
@@ -217,7 +247,7 @@ fn line_of(events: &str, index: u64) -> u64 {
     line_number
 }
 
-fn located(path: &Path, line: u64, message: &str) -> String {
+fn located(name: &str, line: u64, message: &str) -> String {
     let cure = "--salvage goes on after what is bad";
-    format!("cannot import {path:?}: line {line}: {message}; {cure}")
+    format!("cannot import {name}: line {line}: {message}; {cure}")
 }

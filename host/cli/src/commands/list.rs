@@ -16,6 +16,9 @@ use crate::time;
 /// How much of a title is shown in the table, in characters.
 const TITLE_CHARS_MAX: usize = 60;
 
+/// How much is shown of what is wrong with one.
+const NOTE_CHARS_MAX: usize = 600;
+
 /// List stored sessions, the one with the newest last event first
 ///
 /// Never writes. Each session's header, summary and last records are read, not its whole log: --verify and `verify`
@@ -102,17 +105,18 @@ fn row(entry: &SessionEntry) -> [String; 4] {
     let summary = &entry.summary;
     let title = summary.title.as_deref().or(summary.first_prompt.as_deref());
     let title = match entry.status {
-        SessionStatus::Ok => title.unwrap_or("-").to_owned(),
+        SessionStatus::Ok => text::excerpt(title.unwrap_or("-"), TITLE_CHARS_MAX),
         SessionStatus::Damaged | SessionStatus::Unsupported => {
             let note = entry.note.as_deref().unwrap_or("annals verify says more");
-            format!("[{}: {note}]", status(entry.status))
+            let note = format!("[{}: {note}]", status(entry.status));
+            text::excerpt(&note, NOTE_CHARS_MAX)
         }
     };
     [
         updated,
         text::escape(&entry.id).into_owned(),
         text::escape(cwd).into_owned(),
-        text::excerpt(&title, TITLE_CHARS_MAX),
+        title,
     ]
 }
 

@@ -96,7 +96,7 @@ fn made(mut output: Output, id: &str, value: &Value) -> Result<(), Failure> {
 fn open(annals: &Annals, id: &str, mode: OpenMode) -> Result<(Session, Repair), Failure> {
     annals
         .open(id, mode)
-        .map_err(|error| Failure::opening(id, error))
+        .map_err(|error| Failure::opening(annals, id, error))
 }
 
 /// What opening did to the log, in words; empty when it did nothing.

@@ -1,15 +1,14 @@
-use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use annals::{Annals, CreateOptions};
 use annals_core::fault::quoted;
 use annals_core::salvage::Salvaged;
 use clap::Args;
 use serde_json::Value;
-use tempfile::NamedTempFile;
 
 use crate::commands::{Run, store};
 use crate::failure::{Exit, Failure};
+use crate::new_file;
 use crate::output::{Output, note};
 use crate::place::Place;
 use crate::survey;
@@ -38,7 +37,7 @@ impl Run for Salvage {
         let salvaged = survey::salvage(&annals, &self.id)?;
         match (&self.out, &self.new) {
             (Some(file), _) => {
-                write_new(file, &salvaged)?;
+                new_file::write(file, |to| write_log(&salvaged, |bytes| to.write_all(bytes)))?;
                 self.print(place, &file.to_string_lossy(), &salvaged)?;
             }
             (None, Some(new)) => {
@@ -88,39 +87,10 @@ impl Salvage {
     }
 }
 
-/// A file that is whole and durable, or not there.
-fn write_new(path: &Path, salvaged: &Salvaged) -> Result<(), Failure> {
-    let failed =
-        |error: &std::io::Error| Failure::refused(format!("cannot write {path:?}: {error}"));
-    let directory = match path.parent() {
-        Some(directory) if directory != Path::new("") => directory,
-        Some(_) | None => Path::new("."),
-    };
-    let mut file = NamedTempFile::new_in(directory).map_err(|error| failed(&error))?;
-    {
-        let mut buffered = std::io::BufWriter::new(file.as_file_mut());
-        write_log(salvaged, |bytes| {
-            buffered.write_all(bytes).map_err(|error| failed(&error))
-        })?;
-        buffered.flush().map_err(|error| failed(&error))?;
-    }
-    file.as_file().sync_all().map_err(|error| failed(&error))?;
-    match file.persist_noclobber(path) {
-        Ok(_) => {}
-        Err(error) if error.error.kind() == std::io::ErrorKind::AlreadyExists => {
-            let message = format!("{path:?} exists; name a file that does not");
-            return Err(Failure::refused(message));
-        }
-        Err(error) => return Err(failed(&error.error)),
-    }
-    let directory = std::fs::File::open(directory).and_then(|directory| directory.sync_all());
-    directory.map_err(|error| failed(&error))
-}
-
-fn write_log(
+fn write_log<E>(
     salvaged: &Salvaged,
-    mut write: impl FnMut(&[u8]) -> Result<(), Failure>,
-) -> Result<(), Failure> {
+    mut write: impl FnMut(&[u8]) -> Result<(), E>,
+) -> Result<(), E> {
     write(salvaged.session.header().line().as_bytes())?;
     write(b"\n")?;
     for line in salvaged.session.log().records_from(0) {

@@ -1,4 +1,7 @@
-use annals::{Annals, ErrorCode, OpenMode};
+use std::collections::HashMap;
+
+use annals::{Annals, ErrorCode, OpenMode, SessionStatus};
+use annals_core::fault::quoted;
 use annals_core::salvage::Report;
 use clap::Args;
 use serde_json::{Map, Value};
@@ -12,6 +15,8 @@ use crate::text;
 
 /// How much of a log is read at once, in bytes.
 const PAGE_BYTES: u32 = 1 << 20;
+/// How often a session that grows meanwhile is looked at again.
+const CONFIRMING_TRIES_MAX: u32 = 8;
 
 /// Read sessions whole and check every rule; exit code 3 when one is damaged
 ///
@@ -34,28 +39,39 @@ impl Run for Verify {
             true => place.open_strict()?,
             false => place.open()?,
         };
+        let entries = annals.sessions()?;
         let ids = match &self.id {
             Some(id) => vec![id.clone()],
-            None => annals
-                .sessions()?
-                .into_iter()
-                .map(|entry| entry.id)
-                .collect(),
+            None => entries.iter().map(|entry| entry.id.clone()).collect(),
         };
+        // what the log of a session does not show
+        let noted = entries
+            .iter()
+            .filter(|entry| entry.status == SessionStatus::Damaged);
+        let notes: HashMap<&str, &str> = noted
+            .filter_map(|entry| Some((entry.id.as_str(), entry.note.as_deref()?)))
+            .collect();
         let mut output = Output::new(place.global.format);
         let mut verdicts = Vec::new();
         let (mut exit, mut bad) = (Exit::Done, 0);
         for id in &ids {
+            let note = notes.get(id.as_str()).copied();
             let verdict = match judge(&annals, id) {
-                // Deleted since it was listed.
-                Err(Failure::Said(..)) if self.id.is_none() && annals.has(id) == Ok(false) => {
-                    continue;
+                Err(Failure::Said(exit, _)) if self.id.is_none() && annals.has(id) == Ok(false) => {
+                    match note {
+                        // a whole directory that cannot be looked into
+                        Some(note) => {
+                            Verdict::unread(id, exit.max(Exit::Integrity), note.to_owned())
+                        }
+                        // deleted since it was listed
+                        None => continue,
+                    }
                 }
                 // One that cannot be read keeps nobody from the others.
                 Err(Failure::Said(exit, message)) if self.id.is_none() => {
                     Verdict::unread(id, exit, message)
                 }
-                judged => judged?,
+                judged => judged?.with_note(&annals, note)?,
             };
             exit = exit.max(verdict.exit);
             bad += u64::from(verdict.exit != Exit::Done);
@@ -70,7 +86,7 @@ impl Run for Verify {
         }
         output.end()?;
         match &self.id {
-            Some(id) if bad > 0 => note(&format!("session {id:?} did not pass")),
+            Some(id) if bad > 0 => note(&format!("session {} did not pass", quoted(id))),
             None if bad > 0 => {
                 let all = text::count(ids.len() as u64, "session");
                 note(&format!("{bad} of {all} did not pass"));
@@ -90,6 +106,8 @@ pub(super) struct Verdict {
     pub(super) events: Option<u64>,
     pub(super) open_turn: bool,
     pub(super) message: Option<String>,
+    /// How many readable events are in a bad end.
+    pub(super) readable: u64,
     /// Facts of the first damage: line, byte, reason.
     facts: Map<String, Value>,
     /// All of it.
@@ -105,9 +123,28 @@ impl Verdict {
             events: None,
             open_turn: false,
             message: Some(message),
+            readable: 0,
             facts: Map::new(),
             damage: None,
         }
+    }
+
+    /// Of a log in which nothing is wrong the listing may know more.
+    fn with_note(mut self, annals: &Annals, note: Option<&str>) -> Result<Self, Failure> {
+        if note.is_some()
+            && self.exit == Exit::Done
+            && let Some(note) = confirmed(annals, &self.id, self.events)?
+        {
+            self.exit = Exit::Integrity;
+            self.status = "damaged";
+            self.message = Some(note);
+        }
+        Ok(self)
+    }
+
+    /// Why it is no log.
+    pub(super) fn reason(&self) -> Option<&str> {
+        self.facts.get("reason")?.as_str()
     }
 
     /// Of a log that a strict store refuses to write. What does not fit comes before a bad end.
@@ -194,6 +231,29 @@ fn plain(fact: &Value) -> String {
     }
 }
 
+/// What the listing notes of a session in which reading finds nothing wrong. It may have looked in the middle of a write:
+/// it counts when it notes the same while the session does not grow.
+pub(super) fn confirmed(
+    annals: &Annals,
+    id: &str,
+    mut events: Option<u64>,
+) -> Result<Option<String>, Failure> {
+    for _ in 0..CONFIRMING_TRIES_MAX {
+        let listed = annals.sessions()?;
+        let entry = listed.into_iter().find(|entry| entry.id == id);
+        let noted = entry.filter(|entry| entry.status == SessionStatus::Damaged);
+        let Some(note) = noted.and_then(|entry| entry.note) else {
+            return Ok(None);
+        };
+        let now = judge(annals, id)?;
+        if now.exit == Exit::Done && now.events == events {
+            return Ok(Some(note));
+        }
+        events = now.events;
+    }
+    Ok(None)
+}
+
 /// Reads the session whole.
 pub(super) fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
     let (session, repair) = match annals.open(id, OpenMode::Inspect) {
@@ -209,6 +269,7 @@ pub(super) fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
         events: Some(events),
         open_turn: repair.closers > 0,
         message: None,
+        readable: 0,
         facts: Map::new(),
         damage: None,
     };
@@ -217,8 +278,15 @@ pub(super) fn judge(annals: &Annals, id: &str) -> Result<Verdict, Failure> {
         verdict.status = "damaged";
         // The first note says from where on, and why.
         verdict.message = repair.notes.into_iter().next();
-        verdict.facts = bad_end(annals, id, repair.cut_bytes)?;
+        let end = bad_end(annals, id, repair.cut_bytes)?;
+        verdict.facts = end.facts;
         verdict.damage = survey::survey(annals, id).ok();
+        verdict.readable = repair.cut_events;
+        // what is fused with other bytes is only seen by salvage; of a line that was cut short it may read a part, too
+        if let Some(damage) = verdict.damage.as_ref().filter(|_| end.has_whole_line) {
+            let readable = (damage.in_place + damage.set_aside).saturating_sub(events);
+            verdict.readable = verdict.readable.max(readable);
+        }
     }
     match repair.refusal {
         Some(refusal) => Ok(verdict.not_fitting(refusal)),
@@ -254,30 +322,39 @@ fn damaged(annals: &Annals, id: &str, error: annals::Error) -> Result<Verdict, F
         events: None,
         open_turn: false,
         message: Some(error.message),
+        readable: 0,
         facts,
         damage,
     })
 }
 
-/// The line, counted from 1, and the byte at which a bad end of `end_bytes` begins; nothing where the medium counts
-/// no bytes.
-fn bad_end(annals: &Annals, id: &str, end_bytes: u64) -> Result<Map<String, Value>, Failure> {
+/// A bad end.
+#[derive(Default)]
+struct BadEnd {
+    /// The line, counted from 1, and the byte at which it begins; nothing where the medium counts no bytes.
+    facts: Map<String, Value>,
+    has_whole_line: bool,
+}
+
+/// The bad end of `end_bytes`.
+fn bad_end(annals: &Annals, id: &str, end_bytes: u64) -> Result<BadEnd, Failure> {
     let mut log_bytes = 0;
     each_piece(annals, id, |at, bytes| {
         log_bytes = at + bytes.len() as u64;
     })?;
-    let mut facts = Map::new();
+    let mut end = BadEnd::default();
     if let Some(byte) = log_bytes.checked_sub(end_bytes) {
         // The header is line 1, and no piece has it.
         let mut line = 2;
         each_piece(annals, id, |at, bytes| {
             let before = usize::try_from(byte.saturating_sub(at)).unwrap_or(usize::MAX);
             line += bytes.iter().take(before).filter(|b| **b == b'\n').count();
+            end.has_whole_line |= bytes.iter().skip(before).any(|b| *b == b'\n');
         })?;
-        facts.insert("line".into(), line.into());
-        facts.insert("byte".into(), byte.into());
+        end.facts.insert("line".into(), line.into());
+        end.facts.insert("byte".into(), byte.into());
     }
-    Ok(facts)
+    Ok(end)
 }
 
 /// Calls with the stored bytes after the header, in order, and with where they begin.

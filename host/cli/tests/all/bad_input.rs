@@ -184,7 +184,7 @@ fn events_that_break_a_rule() {
     let cases: &[(String, &[&str])] = &[
         ("nonsense".into(), &["line 1"]),
         (format!("{good}\n{{\n"), &["line 2"]),
-        (format!("{good}\n\n{good}\n"), &["line 2"]),
+        (format!("{good}\n\n{{\n"), &["line 3"]),
         (format!("{good}\n[]"), &["line 2"]),
         (r#"{"type":"plugin/x","data":{},"seq":7}"#.into(), &["7"]),
         (

@@ -84,3 +84,35 @@ fn an_open_turn_fits() {
     place.append("a1", OPEN_TURN);
     place.ok(&["verify", "--strict", "a1"]);
 }
+
+/// What a salvage says of itself stands where it was found, and no turn is open there: strict refused every such log.
+#[test]
+fn a_salvaged_log_passes_where_only_bytes_were_lost() {
+    let events = TURN.lines().count();
+    // garbage between turns and at the end, and an event that cannot stand
+    let aside = r#"{"type":"x","seq":0,"time":1,"data":null}"#;
+    let place = Place::new();
+    place.ok(&["create", "--id", "a1"]);
+    place.append("a1", TURN);
+    place.append("a1", &TURN.replace("\"turn\":1", "\"turn\":2"));
+    let log = place.log();
+    let text = fs::read_to_string(&log).unwrap();
+    let mut lines: Vec<&str> = text.lines().collect();
+    lines.insert(1 + events, "garbage");
+    lines.push(aside);
+    lines.push("more garbage");
+    fs::write(&log, lines.join("\n")).unwrap();
+    place.ok(&["salvage", "a1", "--fork", "b1"]);
+    let shown = place.ok(&["show", "b1", "--format", "jsonl"]);
+    assert!(
+        shown.contains("salvage/gap") && shown.contains("salvage/set-aside"),
+        "{shown}"
+    );
+    place.ok(&["verify", "--strict", "b1"]);
+    // a turn without its start tells no whole story
+    let text = text.replacen("\"type\":\"turn/start\"", "\"type\":\"turn/st", 1);
+    fs::write(&log, text).unwrap();
+    place.ok(&["salvage", "a1", "--fork", "c1"]);
+    place.ok(&["verify", "c1"]);
+    assert_eq!(place.run(&["verify", "--strict", "c1"]).code, 3);
+}

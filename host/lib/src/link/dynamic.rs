@@ -25,6 +25,7 @@ use crate::grants::{Grants, Waiting};
 use crate::limits::{Limits, Reached};
 use crate::observer::Observers;
 use crate::records::ErrorCode;
+use crate::room::Room;
 
 /// How exactly the deadline of a call is kept.
 const TICK: Duration = Duration::from_millis(50);
@@ -332,6 +333,7 @@ impl Backend {
                     .fact("limit", limit)
                     .fact("max", max)
             }
+            Stop::Room(room) => room.ran_out(&format!("{} cannot run", self.name)),
             Stop::Trap(cause) => {
                 let cause = format!("failed: {}", cause.replace('\n', " "));
                 self.failed("backend-trapped", &cause)
@@ -384,10 +386,7 @@ impl Ticker {
         thread::Builder::new()
             .name("annals-deadline".to_owned())
             .spawn(tick)
-            .map_err(|error| {
-                let message = format!("the thread for deadlines cannot be started: {error}");
-                Error::new(ErrorCode::Other, "thread-not-started", message, &[])
-            })?;
+            .map_err(|_| Room::Threads.ran_out("that for deadlines"))?;
         Ok(Self { _stop: stop })
     }
 }

@@ -251,9 +251,10 @@ impl Linked {
                 })
             });
             if let Err(error) = &closed
-                && error.reason == LEASE_LOST
+                && (error.reason == LEASE_LOST || is_veto(error))
             {
-                // Nothing of it can be stored any more. It may have left with that, or be known as lost only now.
+                // Nothing of it can be stored any more, and it may have left with that or be known as lost only now. Or
+                // everything is stored, and nobody is there to make the observer content.
                 let _ = self.ask_session(key, |session, data, handle| {
                     session.call_detach(data, handle)
                 });

@@ -35,6 +35,7 @@ use crate::medium;
 use crate::needs;
 use crate::observer::Observers;
 use crate::records::{BackendInfo, Batch, ErrorCode, StoreOptions};
+use crate::room::Room;
 use crate::watch::Watch;
 
 pub(crate) use alone::Alone;
@@ -258,6 +259,9 @@ fn explained(error: types::Error, root: Option<&Path>) -> Error {
 }
 
 fn trapped(error: &wasmtime::Error) -> Error {
+    if let Some(room) = Room::of_wasmtime(error) {
+        return room.ran_out("the session store cannot run");
+    }
     let cure = "build a new handle and open its sessions again";
     Error::trapped("the session store", "store-trapped", error, cure)
 }

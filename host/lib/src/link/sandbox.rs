@@ -17,6 +17,7 @@ use crate::bindings::{backend, timed, upkeep};
 use crate::error::{Error, Result};
 use crate::limits::{Limits, Meter, Reached};
 use crate::records::ErrorCode;
+use crate::room::Room;
 
 /// Threads that wait for files of one backend. When all of them wait for what never comes, such as a pipe that nobody
 /// writes, so does every later call of that backend, until its deadline.
@@ -196,6 +197,8 @@ pub(super) enum Stop {
     Late,
     /// It wanted more than it may have.
     Limit(Reached),
+    /// This process has no more of what it needs.
+    Room(Room),
     /// Anything else that stops a component, in wasmtime's words.
     Trap(String),
 }
@@ -221,7 +224,10 @@ impl Stop {
         // What was refused it could have done without; but it stopped.
         match sandbox.meter.take_refused() {
             Some(reached) => Self::Limit(reached),
-            None => Self::Trap(cause.to_string()),
+            None => match Room::of_wasmtime(error) {
+                Some(room) => Self::Room(room),
+                None => Self::Trap(cause.to_string()),
+            },
         }
     }
 }

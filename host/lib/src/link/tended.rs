@@ -49,6 +49,8 @@ fn converted(found: Vec<timed::Litter>) -> Vec<Litter> {
             timed::LitterKind::Orphan => LitterKind::Orphan,
             timed::LitterKind::OrphanedCut => LitterKind::OrphanedCut,
             timed::LitterKind::Duplicate => LitterKind::Duplicate,
+            timed::LitterKind::DamagedLease => LitterKind::DamagedLease,
+            timed::LitterKind::DamagedSummary => LitterKind::DamagedSummary,
         },
         place: found.place,
         id: found.id,

@@ -7,7 +7,9 @@ use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use annals::{Annals, CreateOptions, Error, ErrorCode, OpenMode, Result, Session};
+use annals::{
+    Annals, Backend, CreateOptions, Error, ErrorCode, ForkOptions, OpenMode, Result, Session,
+};
 use annals_properties::large::{self, LONG, NESTED, PACKED, REWRITTEN, SOURCED, STREAMED, Shape};
 
 use crate::TURN;
@@ -28,7 +30,7 @@ fn alone() -> MutexGuard<'static, ()> {
 
 fn files(root: &Path) -> Annals {
     Annals::builder()
-        .backend(annals::Backend::Jsonl)
+        .backend(Backend::Jsonl)
         .root(root)
         .setting("sync", "never")
         .build()
@@ -222,9 +224,54 @@ fn a_log_beyond_all_memory_is_refused() {
     let annals = files(root.path());
     let error = limit(annals.open("s", OpenMode::Resume));
     assert!(error.detail.contains("log-bytes-max"), "{}", error.detail);
-    limit(annals.fork("s", annals::ForkOptions::default()));
+    limit(annals.fork("s", ForkOptions::default()));
     still_works(&annals);
     // what cannot be held can be read
     let page = annals.read("s", 0, PAGE_BYTES).unwrap();
     assert!(page.next.is_some());
+}
+
+// Sessions of about 1 GiB each had no bound together, and the memory of the store ended by a trap.
+#[test]
+fn sessions_together_are_refused_before_memory_ends() {
+    let _alone = alone();
+    let builder = Annals::builder().backend(Backend::None);
+    let annals = builder.build().unwrap();
+    let turn = TURN.lines().collect::<Vec<&str>>().join("\n");
+    let long = format!("{{\"type\":\"x\",\"data\":\"{}\"}}", "a".repeat(240 << 20));
+    let mut sessions: Vec<Session> = Vec::new();
+    let error = 'full: loop {
+        let session = annals.create(CreateOptions::default()).unwrap();
+        session.append(&turn).unwrap();
+        sessions.push(session.clone());
+        for _ in 0..4 {
+            if let Err(error) = session.append_at(&long, 0) {
+                break 'full error;
+            }
+        }
+    };
+    let is_together = |error: &Error| {
+        assert_eq!(error.code, ErrorCode::Limit, "{error:?}");
+        assert!(error.detail.contains("sessions-bytes-max"), "{error:?}");
+        assert!(error.message.ends_with("close other sessions first"));
+    };
+    is_together(&error);
+    assert_eq!(sessions.len(), 3);
+    // as long as a log may be, and handed over whole
+    let line = |seq| large::line("x", seq, &format!("\"data\":\"{}\"", "a".repeat(200 << 20)));
+    let seed = Some((0..5).map(line).collect::<String>());
+    is_together(&limit(annals.create(CreateOptions {
+        seed,
+        ..named("seeded")
+    })));
+    // everything else goes on, and so does this when there is room
+    for session in &sessions {
+        assert!(session.next_seq().unwrap() >= 3);
+        assert_eq!(session.history().unwrap().lines().count(), 1);
+    }
+    assert_eq!(annals.live().unwrap().len(), 3);
+    sessions[0].close().unwrap();
+    sessions[2].append_at(&long, 0).unwrap();
+    sessions.iter().for_each(|session| session.close().unwrap());
+    annals.shutdown().unwrap();
 }

@@ -19,6 +19,8 @@ mod leases;
 mod links;
 mod log;
 mod observers;
+mod rebinding;
+mod rooms;
 mod roots;
 mod runtimes;
 mod strict;

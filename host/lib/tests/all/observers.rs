@@ -3,7 +3,7 @@
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
 
-use annals::{Annals, Backend, Batch, CreateOptions, ErrorCode, Observer, Session};
+use annals::{Annals, Backend, Batch, CreateOptions, ErrorCode, Observer, OpenMode, Session};
 
 use crate::TURN;
 
@@ -99,6 +99,48 @@ fn a_veto_undoes_the_creation() {
     annals.shutdown().unwrap();
     let seen: Vec<String> = events.iter().collect();
     assert_eq!(seen, ["created b", "disposed b"]);
+}
+
+/// Never content with a flush.
+struct Stubborn(Sender<String>);
+
+impl Observer for Stubborn {
+    fn flushed(&mut self, id: &str) -> Result<(), String> {
+        self.0.send(format!("flushed {id}")).unwrap();
+        Err("never enough".to_owned())
+    }
+    fn disposed(&mut self, id: &str) {
+        self.0.send(format!("disposed {id}")).unwrap();
+    }
+}
+
+// A session whose observer refused every flush stayed live when its last handle went, with its lease, to the end of the
+// process and beyond.
+#[test]
+fn no_observer_keeps_a_session_that_nobody_holds() {
+    for flushes in [0, 2] {
+        let root = tempfile::tempdir().unwrap();
+        let (seen, events) = channel();
+        let builder = Annals::builder().root(root.path());
+        let annals = builder.observer(Box::new(Stubborn(seen))).build().unwrap();
+        let session = annals.create(named("a")).unwrap();
+        session.append(TURN).unwrap();
+        for _ in 0..flushes {
+            assert_eq!(session.flush().unwrap_err().reason, "listener-error");
+        }
+        // whoever closes it is told, and may try again
+        assert_eq!(session.close().unwrap_err().reason, "listener-error");
+        assert_eq!(annals.live().unwrap(), ["a"]);
+        drop(session);
+        assert!(annals.live().unwrap().is_empty());
+        let other = Annals::jsonl(root.path()).unwrap();
+        let (session, _) = other.open("a", OpenMode::Resume).unwrap();
+        assert_eq!(session.next_seq().unwrap(), 3);
+        annals.shutdown().unwrap();
+        let seen: Vec<String> = events.iter().collect();
+        assert_eq!(seen.iter().filter(|what| *what == "disposed a").count(), 1);
+        assert_eq!(seen.last().unwrap(), "disposed a");
+    }
 }
 
 /// Panics in the callback of that name, and counts the others.

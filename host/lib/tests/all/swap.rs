@@ -11,7 +11,7 @@ use annals::{
 use crate::handles::{break_log, named};
 use crate::{TURN, evictions};
 
-fn dynamic(place: Place) -> Annals {
+pub fn dynamic(place: Place) -> Annals {
     Annals::builder()
         .place(place)
         .link(Link::Dynamic)
@@ -19,12 +19,12 @@ fn dynamic(place: Place) -> Annals {
         .unwrap()
 }
 
-fn second_turn() -> String {
+pub fn second_turn() -> String {
     TURN.replace(":1", ":2")
 }
 
 /// Id and outcome of each, with the reason of a refusal.
-fn shown(bound: Vec<Bound>) -> Vec<String> {
+pub fn shown(bound: Vec<Bound>) -> Vec<String> {
     let shown = bound.into_iter().map(|bound| match bound.error {
         None => format!("{} {:?}", bound.id, bound.binding).replace("Binding::", ""),
         Some(error) => {
@@ -36,16 +36,16 @@ fn shown(bound: Vec<Bound>) -> Vec<String> {
 }
 
 /// What is stored of a session, read by a store of its own.
-fn stored(root: &Path, id: &str) -> String {
+pub fn stored(root: &Path, id: &str) -> String {
     let annals = Annals::jsonl(root).unwrap();
     annals.read(id, 0, 1 << 20).unwrap().lines
 }
 
-fn log(root: &Path, id: &str) -> std::path::PathBuf {
+pub fn log(root: &Path, id: &str) -> std::path::PathBuf {
     root.join(format!("_no-cwd/{id}.jsonl"))
 }
 
-fn all_events(session: &Session) -> String {
+pub fn all_events(session: &Session) -> String {
     session.events(0, 1 << 20).unwrap().lines
 }
 

@@ -1,7 +1,7 @@
 //! What must hold for a disk whatever a crash left of it.
 
 use annals_crash::{Sim, Tree};
-use annals_sdk::types::{EvictionReason, SessionEntry};
+use annals_sdk::types::{EvictionReason, SessionEntry, SessionSummary};
 use annals_store::OpenMode;
 
 use crate::process::{Sessions, cut, events, open, options, start, stored, turn};
@@ -217,8 +217,37 @@ fn resume(
     let bytes = stored(&mut store, id).map_err(|error| said("read again", error))?;
     ensure!(bytes == text.as_bytes(), "the log is not what was flushed");
     check_seqs(&text)?;
+    update_past_locks(sim, &mut store, id)?;
     let fact = next.or(now).cloned().unwrap_or_default();
     Ok(Fact { text, ..fact })
+}
+
+/// Who died while it changed the summary left a lock, which keeps nobody from changing it.
+fn update_past_locks(sim: &Sim, store: &mut Sessions, id: &str) -> Result<(), String> {
+    let is_locked = || {
+        let lock = format!("/{id}.summary.lock");
+        let files = sim.tree().files();
+        let mut paths = files.iter().map(|(path, _)| path.to_string_lossy());
+        paths.any(|path| path.ends_with(&lock))
+    };
+    if !is_locked() {
+        return Ok(());
+    }
+    let summary = |store: &mut Sessions| -> Result<SessionSummary, String> {
+        let entry = list(store)?.into_iter().find(|entry| entry.id == id);
+        Ok(entry.ok_or("it is not listed")?.summary)
+    };
+    let before = summary(store)?;
+    let nothing = SessionSummary {
+        title: None,
+        first_prompt: None,
+    };
+    store
+        .update(id, &nothing)
+        .map_err(|error| format!("update: {}", error.message))?;
+    ensure!(!is_locked(), "the lock stays");
+    ensure!(summary(store)? == before, "an update of nothing changes it");
+    Ok(())
 }
 
 /// What is not stored can be made, and inherits nothing.

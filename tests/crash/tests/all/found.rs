@@ -349,7 +349,7 @@ fn a_deleted_session_leaves_nothing_beside_a_log_that_is_gone() {
 #[test]
 fn a_session_is_not_said_to_be_gone_before_that_is_durable() {
     let tree = quiet_disk();
-    let at = first(&tree, Operation::Remove, "a.jsonl", |sim| {
+    let at = first(&tree, Operation::Rename, "a.jsonl -> ", |sim| {
         start(sim, 1).unwrap().delete("a").unwrap();
     });
     let sim = Sim::over(tree.clone()).keeping_steps();

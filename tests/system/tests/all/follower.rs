@@ -89,6 +89,16 @@ impl Follower {
         signal(self.pid(), name);
     }
 
+    /// What it reads from, to feed it from elsewhere; once.
+    pub fn stdin(&mut self) -> ChildStdin {
+        self.stdin.take().unwrap()
+    }
+
+    /// SIGKILL, without a detour through a shell.
+    pub fn kill(&mut self) {
+        self.child.kill().unwrap();
+    }
+
     /// Ends its input.
     pub fn hang_up(&mut self) {
         self.stdin = None;

@@ -10,6 +10,7 @@ mod command;
 mod durability;
 mod follower;
 mod kill;
+mod kill_rounds;
 mod leases;
 mod links;
 mod listing;

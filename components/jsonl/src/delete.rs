@@ -1,0 +1,152 @@
+//! Removing a session, by a writer that may have lost the right to while it was stopped.
+//!
+//! No file goes before it is out of the way under a name of its own and the lease is seen to be held after that. A writer
+//! that was stopped for longer than the time to live, and overtaken, so finds out that what it moved is its successor's,
+//! and gives it its name back, never over what has that name by then.
+
+use annals_core::fault::quoted;
+use annals_sdk::Result;
+use annals_sdk::types::{Error, ErrorCode};
+
+use crate::cut::cut_of;
+use crate::fault;
+use crate::files::Kind;
+use crate::lease::number_of;
+use crate::litter;
+use crate::place::Place;
+use crate::root::Root;
+
+/// A session that is gone, but not for good yet.
+pub(crate) struct Removed {
+    bucket: String,
+    /// Its log, out of the way.
+    aside: Option<String>,
+}
+
+impl Root {
+    /// Removes the session: what lies beside the log first, so that no later session of this id inherits it.
+    pub fn delete(&mut self, id: &str, token: &str) -> Result<()> {
+        let place = self.place_to_write(id)?;
+        self.check_lease(id, token)?;
+        let mut beside = self.names(&place.bucket)?;
+        beside.retain(|(name, kind)| *kind != Kind::Directory && is_beside(name, &place.name));
+        for (name, _) in &beside {
+            self.remove_as_holder(&place, &format!("{}/{name}", place.bucket), id, token)?;
+        }
+        if !beside.is_empty() {
+            // also after a power loss nothing may be left beside a log that is gone
+            self.files
+                .sync_directory(&self.path(&place.bucket))
+                .map_err(|error| fault::of_files("sync directory", &place.bucket, &error))?;
+        }
+        self.remove_as_holder(&place, &place.log(), id, token)?;
+        self.forget(id);
+        // the session is gone: a lease that stays is only in the way until its holder is known to be
+        let _ = self.remove_lease(id, token);
+        let bucket = place.bucket;
+        let aside = None;
+        self.removed
+            .insert(id.to_owned(), Removed { bucket, aside });
+        self.settle_removal(id)
+    }
+
+    fn remove_as_holder(
+        &mut self,
+        place: &Place,
+        relative: &str,
+        id: &str,
+        token: &str,
+    ) -> Result<()> {
+        let aside = litter::deleted(place, number_of(token).unwrap_or(0));
+        match self.files.rename(&self.path(relative), &self.path(&aside)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) => return Err(fault::of_files("remove", relative, &error)),
+        }
+        let held = self.check_lease(id, token);
+        let is_held = held.is_ok();
+        let Err(error) = held.and_then(|()| self.remove(&aside)) else {
+            return Ok(());
+        };
+        if self.publish(&aside, relative).is_ok() {
+            self.discard(&aside);
+            return Err(error);
+        }
+        // what has its name by now is somebody else's
+        if relative != place.log() || error.code == ErrorCode::Busy {
+            return Err(error);
+        }
+        self.forget(id);
+        let removed = Removed {
+            bucket: place.bucket.clone(),
+            aside: is_held.then_some(aside),
+        };
+        self.removed.insert(id.to_owned(), removed);
+        Err(not_for_good(id, "its bytes are still there", error))
+    }
+
+    /// A session that was removed is not said to be gone before that is durable.
+    pub(crate) fn settle_removal(&mut self, id: &str) -> Result<()> {
+        let Some(Removed { bucket, aside }) = self.removed.get(id) else {
+            return Ok(());
+        };
+        let removed = aside.as_ref().map_or(Ok(()), |aside| self.remove(aside));
+        removed.map_err(|error| not_for_good(id, "its bytes are still there", error))?;
+        let synced = self.files.sync_directory(&self.path(bucket));
+        synced.map_err(|error| {
+            let error = fault::of_files("sync directory", bucket, &error);
+            not_for_good(id, "may be there again after a power loss", error)
+        })?;
+        self.removed.remove(id);
+        Ok(())
+    }
+}
+
+fn not_for_good(id: &str, how: &str, error: Error) -> Error {
+    Error {
+        message: format!(
+            "session {} is removed, but {how}: {}",
+            quoted(id),
+            error.message
+        ),
+        reason: "delete-not-durable".to_owned(),
+        ..error
+    }
+}
+
+/// Whether file `name` belongs to the log `of` without being it.
+fn is_beside(name: &str, of: &str) -> bool {
+    let rest = name
+        .strip_prefix(of)
+        .and_then(|rest| rest.strip_prefix('.'));
+    let log = litter::log_of_lock(name)
+        .or_else(|| litter::log_of_damaged(name))
+        .or_else(|| Some(litter::log_of_deleted(name)?.0));
+    cut_of(name, of).is_some()
+        || rest == Some("summary")
+        || log == Some(of)
+        || litter::is_temporary(name, of)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_beside_one_log_is_never_beside_another() {
+        for name in [
+            "a.summary",
+            "a.summary.lock",
+            "a.60.torn",
+            "a.0123456789abcdef.tmp",
+            "a.0123456789abcdef.summary.tmp",
+            "a.0123456789abcdef.summary.bad",
+            "a.0123456789abcdef.7.deleted",
+        ] {
+            assert!(is_beside(name, "a"), "{name}");
+            assert!(!is_beside(name, "b"), "{name}");
+            assert!(!is_beside(&name.replacen("a.", "a.b.", 1), "a"), "{name}");
+        }
+        assert!(!is_beside("a.jsonl", "a"));
+    }
+}

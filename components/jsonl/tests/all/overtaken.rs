@@ -1,0 +1,181 @@
+//! Writers that are stopped for long in the middle of something, and go on when others have gone on long since.
+
+use std::cell::Cell;
+use std::fs;
+use std::rc::Rc;
+use std::thread;
+
+use annals_sdk::Persistence;
+use annals_sdk::types::{ErrorCode, Eviction, EvictionReason, SessionSummary};
+
+use crate::support::{HOLDER, Stand, backend, batch, lines, refused};
+use crate::watched::{Hook, Watched};
+
+fn summary(title: Option<&str>, first_prompt: Option<&str>) -> SessionSummary {
+    SessionSummary {
+        title: title.map(str::to_owned),
+        first_prompt: first_prompt.map(str::to_owned),
+    }
+}
+
+fn once(moment: &'static str, suffix: &'static str, then: impl Fn() + 'static) -> Hook {
+    let is_done = Cell::new(false);
+    Rc::new(move |operation, path| {
+        let is_due = operation == moment && path.to_string_lossy().ends_with(suffix);
+        if is_due && !is_done.replace(true) {
+            then();
+        }
+        Ok(())
+    })
+}
+
+/// A delete that was stopped for longer than the time to live, and overtaken, removed the log, the summary and the cut
+/// bytes of its successor.
+#[test]
+fn a_late_delete_removes_nothing_of_its_successor() {
+    // stopped before each rename, the first of which is of what is beside the log
+    for moment in 0..4 {
+        let mut stand = Stand::new();
+        let token = stand.stored("s", 2);
+        stand.write("_no-cwd/s.60.torn", "cut");
+        stand
+            .backend
+            .update("s", &summary(Some("T"), None))
+            .unwrap();
+        let root = stand.root.path().to_owned();
+        let stale = token.clone();
+        let renames = Cell::new(0);
+        let hook: Hook = Rc::new(move |operation, path| {
+            if operation != "rename" || !path.to_string_lossy().ends_with(".deleted") {
+                return Ok(());
+            }
+            if renames.replace(renames.get() + 1) != moment {
+                return Ok(());
+            }
+            let mut other = backend(&root, Rc::new(annals_jsonl::files::Disk), &[]);
+            let silent = Eviction {
+                token: stale.clone(),
+                why: EvictionReason::Silent,
+            };
+            let token = other.acquire(Some("s"), HOLDER, Some(&silent)).unwrap();
+            other.append("s", &token, &batch(2, 1)).unwrap();
+            other.update("s", &summary(Some("new"), None)).unwrap();
+            Ok(())
+        });
+        let mut late = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+        let deleted = late.delete("s", &token);
+        if moment == 3 {
+            // there are three
+            deleted.unwrap();
+            assert_eq!(stand.files(), [""; 0]);
+            continue;
+        }
+        refused(deleted, ErrorCode::Busy, "lease-lost");
+        let mut other = stand.other();
+        assert_eq!(lines(&mut other, "s"), batch(0, 3).lines);
+        let entry = other.list(None, 1).unwrap().sessions.remove(0);
+        assert_eq!(entry.summary.title.as_deref(), Some("new"));
+        assert!(stand.files().iter().all(|path| !path.ends_with(".deleted")));
+    }
+}
+
+/// Somebody else has the name by the time that it is given back: both contents are kept.
+#[test]
+fn what_a_late_delete_gives_back_replaces_nothing() {
+    let mut stand = Stand::new();
+    let token = stand.stored("s", 1);
+    let (root, log) = (stand.path("_leases/s.lease"), stand.path("_no-cwd/s.jsonl"));
+    let hook: Hook = Rc::new(move |operation, path| {
+        if operation == "kind" && path.ends_with("_leases/s.lease/2") && !log.exists() {
+            fs::write(root.join("2"), "").unwrap();
+            fs::write(&log, "of somebody").unwrap();
+        }
+        Ok(())
+    });
+    let mut late = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    refused(late.delete("s", &token), ErrorCode::Busy, "lease-lost");
+    assert_eq!(stand.text("_no-cwd/s.jsonl"), "of somebody");
+    let kept = stand
+        .files()
+        .into_iter()
+        .find(|path| path.ends_with(".deleted"));
+    assert!(stand.text(&kept.unwrap()).ends_with(&batch(0, 1).lines));
+    let found = stand.backend.inspect(9).unwrap();
+    let found: Vec<_> = found
+        .iter()
+        .map(|found| (found.kind, found.id.as_deref()))
+        .collect();
+    let kind = annals_jsonl::upkeep::LitterKind::OrphanedCut;
+    assert!(found.contains(&(kind, Some("s"))), "{found:?}");
+}
+
+/// Two updates of two fields at one moment: whoever renamed first was lost.
+#[test]
+fn of_two_updates_at_once_both_are_kept() {
+    for (moment, suffix) in [
+        ("rename", "s.summary"),
+        ("kind", "s.summary"),
+        ("write", ".summary.tmp"),
+        ("sync", ".summary.tmp"),
+    ] {
+        let mut stand = Stand::new();
+        stand.stored("s", 1);
+        let root = stand.root.path().to_owned();
+        let hook = once(moment, suffix, move || {
+            let mut other = backend(&root, Rc::new(Watched(Rc::new(|_, _| Ok(())))), &[]);
+            other.update("s", &summary(Some("T"), None)).unwrap();
+        });
+        let mut first = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+        first.update("s", &summary(None, Some("P"))).unwrap();
+        let entry = stand.backend.list(None, 1).unwrap().sessions.remove(0);
+        assert_eq!(entry.summary, summary(Some("T"), Some("P")), "{moment}");
+        assert_eq!(stand.files(), ["_no-cwd/s.jsonl", "_no-cwd/s.summary"]);
+    }
+}
+
+#[test]
+fn many_updates_at_once_are_all_kept() {
+    let mut stand = Stand::new();
+    stand.stored("s", 1);
+    let root = stand.root.path();
+    thread::scope(|scope| {
+        for is_title in [true, false] {
+            scope.spawn(move || {
+                let mut backend = backend(root, Rc::new(annals_jsonl::files::Disk), &[]);
+                for round in 0..20 {
+                    let text = round.to_string();
+                    let change = match is_title {
+                        true => summary(Some(&text), None),
+                        false => summary(None, Some(&text)),
+                    };
+                    backend.update("s", &change).unwrap();
+                    let entry = backend.list(None, 1).unwrap().sessions.remove(0);
+                    let now = match is_title {
+                        true => entry.summary.title,
+                        false => entry.summary.first_prompt,
+                    };
+                    assert_eq!(now, Some(text));
+                }
+            });
+        }
+    });
+    let entry = stand.backend.list(None, 1).unwrap().sessions.remove(0);
+    assert_eq!(entry.summary, summary(Some("19"), Some("19")));
+}
+
+/// Who dies while it updates is in nobody's way for long.
+#[test]
+fn a_lock_that_is_left_is_broken() {
+    for holder in ["", "0123456789abcdef", "nobody's"] {
+        let mut stand = Stand::new();
+        stand.stored("s", 1);
+        stand.write("_no-cwd/s.summary.lock", holder);
+        stand.write("_no-cwd/s.0123456789abcdef.summary.tmp", "{}");
+        let files = Rc::new(Watched(Rc::new(|_, _| Ok(()))));
+        let mut other = backend(stand.root.path(), files, &[]);
+        other.update("s", &summary(Some("T"), None)).unwrap();
+        let entry = other.list(None, 1).unwrap().sessions.remove(0);
+        assert_eq!(entry.summary.title.as_deref(), Some("T"));
+        assert!(!stand.path("_no-cwd/s.summary.lock").exists());
+    }
+}
