@@ -6,9 +6,10 @@ use clap::builder::{OsStringValueParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::commands::{
-    append, cache, create, delete, doctor, fork, import, list, messages, resume, salvage, show,
-    update, verify,
+    append, backend, cache, create, delete, doctor, fork, import, list, messages, resume, salvage,
+    show, update, verify,
 };
+use crate::manifest;
 use crate::output::Format;
 
 /// Durable sessions for AI agents.
@@ -36,8 +37,9 @@ pub struct Global {
     #[arg(long, global = true, value_name = "DIR", env = "ANNALS_ROOT",
         value_parser = OsStringValueParser::new().map(PathBuf::from))]
     pub root: Option<PathBuf>,
-    /// Where sessions are kept: `jsonl` (default), `memory`, or the path of a backend component
-    #[arg(long, global = true, value_name = "jsonl|memory|PATH.wasm", value_parser = backend)]
+    /// Where sessions are kept: `jsonl` (default), `memory`, a name that `annals backend add` took, or the path of a
+    /// backend component
+    #[arg(long, global = true, value_name = "jsonl|memory|NAME|PATH.wasm", value_parser = backend)]
     pub backend: Option<Backend>,
     /// How store and backend are linked; by default static for bundled backends, dynamic for others
     #[arg(long, global = true)]
@@ -54,7 +56,7 @@ pub struct Global {
 #[derive(Args, Debug)]
 pub struct Settings {
     /// A setting of the backend; may be repeated
-    #[arg(long = "set", value_name = "KEY=VALUE", value_parser = setting)]
+    #[arg(long = "set", alias = "setting", value_name = "KEY=VALUE", value_parser = setting)]
     pub list: Vec<(String, String)>,
     /// Middleware between the store and the backend: `encrypt`, or the path of a component; may be repeated, the outermost
     /// first. `encrypt` takes its key from the environment variable ANNALS_KEY, or the one that
@@ -77,6 +79,8 @@ pub enum Backend {
     Jsonl,
     Memory,
     File(PathBuf),
+    /// One that was added.
+    Added(String),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -100,16 +104,6 @@ pub enum Link {
     Static,
     /// The backend runs apart, with its own memory and limits
     Dynamic,
-}
-
-impl From<&Backend> for annals::Backend {
-    fn from(backend: &Backend) -> Self {
-        match backend {
-            Backend::Jsonl => Self::Jsonl,
-            Backend::Memory => Self::Memory,
-            Backend::File(path) => Self::File(path.clone()),
-        }
-    }
 }
 
 impl From<Link> for annals::Link {
@@ -137,14 +131,17 @@ pub enum Command {
     Update(After<update::Update>),
     Delete(After<delete::Delete>),
     Cache(After<cache::Cache>),
+    Backend(backend::Backend),
 }
 
-fn backend(text: &str) -> Result<Backend, String> {
+/// A backend by name or path.
+pub fn backend(text: &str) -> Result<Backend, String> {
     match text {
         "jsonl" => Ok(Backend::Jsonl),
         "memory" => Ok(Backend::Memory),
         path if is_path(path) => Ok(Backend::File(path.into())),
-        _ => Err("give jsonl, memory, or the path of a component that ends in .wasm".into()),
+        name if manifest::check_name(name).is_ok() => Ok(Backend::Added(name.into())),
+        _ => Err("give jsonl, memory, a name that annals backend add took, or the path of a component that ends in .wasm".into()),
     }
 }
 
@@ -221,6 +218,7 @@ mod tests {
     fn a_backend_is_a_name_or_a_path() {
         assert_eq!(backend("memory"), Ok(Backend::Memory));
         assert_eq!(backend("x.wasm"), Ok(Backend::File("x.wasm".into())));
-        assert!(backend("sqlight").is_err());
+        assert_eq!(backend("mine"), Ok(Backend::Added("mine".into())));
+        assert!(backend("Mine").is_err());
     }
 }

@@ -2,13 +2,16 @@
 //!
 //! Absent: session logic. Each command turns its flags into calls of the `annals` library and prints what comes back.
 
+mod added;
 mod args;
 mod boundary;
 mod commands;
+mod contract;
 mod failure;
 mod header;
 mod input;
 mod lines;
+mod manifest;
 mod new_file;
 mod output;
 mod place;

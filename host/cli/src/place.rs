@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 
 use annals::{Annals, Builder, Upkeep};
 
-use crate::args::{Backend, Global, Middleware};
+use crate::added;
+use crate::args::{Backend, Global, Link, Middleware};
 use crate::commands::cache;
 use crate::failure::Failure;
 use crate::output::note;
@@ -42,7 +43,7 @@ impl Place<'_> {
         &self,
         rehearse: impl FnOnce(&Annals) -> Result<(), Failure>,
     ) -> Result<Annals, Failure> {
-        if self.backend() != &Backend::Memory && !self.root()?.exists() {
+        if self.given_root()?.is_some_and(|root| !root.exists()) {
             let memory = Annals::memory().map_err(Failure::configuration)?;
             rehearse(&memory)?;
         }
@@ -50,38 +51,37 @@ impl Place<'_> {
     }
 
     fn builder(&self, create_root: bool) -> Result<Builder, Failure> {
-        let mut builder = Annals::builder().place(self.backend_place(create_root)?);
+        let mut builder = Annals::builder().place(self.granted(create_root)?);
         if let Some(link) = self.global.link {
+            if link == Link::Static && matches!(self.backend(), Backend::Added(_)) {
+                return Err(Failure::usage(
+                    "a backend that was added is held to its limits: leave out --link static",
+                ));
+            }
             builder = builder.link(link.into());
         }
         Ok(builder.lease_wait_ms(self.global.wait))
     }
 
-    /// What the backend knows of its medium besides sessions.
-    pub fn upkeep(&self) -> Result<Upkeep, Failure> {
-        Upkeep::new(self.backend_place(false)?).map_err(Failure::configuration)
-    }
-
-    /// The backend, what goes before it, and what both are granted.
-    fn backend_place(&self, create_root: bool) -> Result<annals::Place, Failure> {
-        let backend = self.backend();
-        let mut place = annals::Place::new(backend.into());
-        if backend != &Backend::Memory {
-            place = place.root(self.root()?).create_root(create_root);
-        }
+    /// The backend, what goes before it, what both are granted, and their settings.
+    fn granted(&self, create_root: bool) -> Result<annals::Place, Failure> {
+        let mut place = chosen(self.backend(), &self.settings)?;
         for layer in &self.through {
             place = place.through(layer.into());
         }
         for (name, value) in self.keys()? {
             place = place.environment(name, value);
         }
-        for (key, value) in &self.settings {
-            place = place.setting(key, value);
-        }
-        if let Some(kept) = cache::kept() {
-            place = place.cache(kept);
-        }
-        Ok(place)
+        Ok(match self.given_root()? {
+            Some(root) => place.root(root).create_root(create_root),
+            None => place,
+        })
+    }
+
+    /// What the backend knows of its medium besides sessions.
+    pub fn upkeep(&self) -> Result<Upkeep, Failure> {
+        let place = self.granted(false)?;
+        Upkeep::new(place).map_err(Failure::configuration)
     }
 
     /// The variables that hold keys, as far as they are set: those that settings name, and the usual one where some layer
@@ -118,10 +118,9 @@ impl Place<'_> {
     pub fn open_to_others(&self) -> Result<Option<(PathBuf, u32)>, Failure> {
         use std::os::unix::fs::PermissionsExt;
 
-        if self.backend() == &Backend::Memory {
+        let Some(root) = self.given_root()? else {
             return Ok(None);
-        }
-        let root = self.root()?;
+        };
         // One that is not there is refused when it is opened.
         let Ok(found) = root.metadata() else {
             return Ok(None);
@@ -154,6 +153,15 @@ impl Place<'_> {
         self.global.backend.as_ref().unwrap_or(&Backend::Jsonl)
     }
 
+    /// None where the backend uses none, or may do without: one that was added and needs a root says so.
+    fn given_root(&self) -> Result<Option<&Path>, Failure> {
+        match self.backend() {
+            Backend::Memory => Ok(None),
+            Backend::Added(_) => Ok(self.root().ok()),
+            Backend::Jsonl | Backend::File(_) => self.root().map(Some),
+        }
+    }
+
     fn root(&self) -> Result<&Path, Failure> {
         // An empty variable counts as none: `ANNALS_ROOT= annals list` must not read the current directory.
         let given = self.global.root.as_deref();
@@ -161,6 +169,23 @@ impl Place<'_> {
             Failure::usage("no root: give --root DIR or set ANNALS_ROOT to the directory that holds the sessions")
         })
     }
+}
+
+/// A backend with its settings and with what it was accepted to use, but for a root.
+pub fn chosen(backend: &Backend, settings: &[(String, String)]) -> Result<annals::Place, Failure> {
+    let mut place = match backend {
+        Backend::Jsonl => annals::Place::new(annals::Backend::Jsonl),
+        Backend::Memory => annals::Place::new(annals::Backend::Memory),
+        Backend::File(path) => annals::Place::new(annals::Backend::File(path.clone())),
+        Backend::Added(name) => added::place(name, settings)?,
+    };
+    for (key, value) in settings {
+        place = place.setting(key, value);
+    }
+    if let Some(kept) = cache::kept() {
+        place = place.cache(kept);
+    }
+    Ok(place)
 }
 
 fn start(builder: Builder) -> Result<Annals, Failure> {

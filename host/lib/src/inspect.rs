@@ -1,5 +1,7 @@
 //! What a component is, without running it.
 
+use std::path::Path;
+
 use sha2::{Digest, Sha256};
 use wac_graph::CompositionGraph;
 use wac_graph::types::Package;
@@ -63,10 +65,24 @@ pub fn inspect(name: &str, bytes: &[u8]) -> Result<Inspection> {
         exports,
         imports,
         bytes: bytes.len() as u64,
-        sha256: hexadecimal(&Sha256::digest(bytes)),
+        sha256: component_sha256(bytes),
         needs,
         refused,
     })
+}
+
+/// The bytes of a component in a file.
+///
+/// # Errors
+/// `invalid`, reason `component-unreadable` or `component-invalid`; `limit`: it is too large.
+pub fn component_bytes(path: &Path) -> Result<Vec<u8>> {
+    Ok(Source::read(path)?.bytes.into_owned())
+}
+
+/// The SHA-256 of a component's bytes as [`Inspection`] has it.
+#[must_use]
+pub fn component_sha256(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
 }
 
 /// Bytes as two digits each.

@@ -61,7 +61,8 @@ pub use builder::{Builder, Link};
 pub use cache::{Cache, Cached};
 pub use error::{Error, Result};
 pub use grants::Access;
-pub use inspect::{Inspection, inspect};
+pub use inspect::{Inspection, component_bytes, component_sha256, inspect};
+pub use link::{Bare, Started};
 pub use log::Log;
 pub use middleware::Middleware;
 pub use needs::Need;
@@ -69,10 +70,10 @@ pub use observer::Observer;
 pub use place::{Backend, Place};
 pub use prepared::Prepared;
 pub use records::{
-    BackendInfo, Batch, Binding, Bound, CreateOptions, Durability, ErrorCode, Fold, ForkOptions,
-    LeaseScope, Listing, Litter, LitterKind, Messages, OpenMode, Page, Repair, Replacement,
-    SessionEntry, SessionHeader, SessionStatus, SessionSummary, StepUsage, Surface, Usage,
-    UsageCount,
+    BackendInfo, Batch, Binding, Bound, CreateOptions, Durability, ErrorCode, Eviction,
+    EvictionReason, Fold, ForkOptions, LeaseScope, Listing, Litter, LitterKind, Messages, OpenMode,
+    Page, Repair, Replacement, SessionEntry, SessionHeader, SessionStatus, SessionSummary,
+    StepUsage, Surface, Usage, UsageCount,
 };
 pub use session::Session;
 pub use upkeep::Upkeep;

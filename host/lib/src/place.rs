@@ -61,6 +61,8 @@ pub struct Place {
     settings: Vec<(String, String)>,
     limits: Limits,
     cache: Option<Cache>,
+    /// What messages call the backend.
+    name: Option<String>,
 }
 
 impl Place {
@@ -77,6 +79,7 @@ impl Place {
             settings: Vec::new(),
             limits: Limits::default(),
             cache: None,
+            name: None,
         }
     }
 
@@ -100,6 +103,13 @@ impl Place {
     #[must_use]
     pub fn through(mut self, middleware: Middleware) -> Self {
         self.layers.push(middleware);
+        self
+    }
+
+    /// What messages call the backend, such as `backend "mine"`; when not given, the file that it came from.
+    #[must_use]
+    pub fn named(mut self, name: impl Into<String>) -> Self {
+        self.name = Some(name.into());
         self
     }
 
@@ -234,13 +244,16 @@ impl Place {
     /// The component, read, and what goes with it; none without a backend.
     pub(crate) fn choose(self) -> Result<Option<Chosen>> {
         room::check()?;
-        let backend = match self.backend {
+        let mut backend = match self.backend {
             Backend::Jsonl => Source::bundled("jsonl")?,
             Backend::Memory => Source::bundled("memory")?,
             Backend::File(path) => Source::read(&path)?,
             Backend::Bytes(bytes) => Source::given("the given backend", bytes)?,
             Backend::None => return Ok(None),
         };
+        if let Some(name) = self.name {
+            backend.name = name;
+        }
         let source = middleware::over(self.layers, backend)?;
         self.grants.check()?;
         Ok(Some(Chosen {

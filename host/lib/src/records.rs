@@ -1,8 +1,8 @@
 //! The records of the interface, in Rust spelling. Their comments are those of the WIT.
 
 pub use crate::bindings::store::annals::session::types::{
-    BackendInfo, Batch, Durability, ErrorCode, LeaseScope, Listing, Page, SessionEntry,
-    SessionHeader, SessionStatus, SessionSummary,
+    BackendInfo, Batch, Durability, ErrorCode, Eviction, EvictionReason, LeaseScope, Listing, Page,
+    SessionEntry, SessionHeader, SessionStatus, SessionSummary,
 };
 pub use crate::bindings::store::exports::annals::session::log::{Fold, Replacement};
 pub use crate::bindings::store::exports::annals::session::store::{

@@ -3,6 +3,7 @@
 mod bench;
 mod build;
 mod conformance;
+mod contract;
 mod demo;
 mod fuzz;
 mod outcome;

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::conformance::runner;
 use crate::outcome::{Outcome, Row, cargo_line, counts_line, report, watch};
-use crate::{demo, smoke, soak};
+use crate::{contract, demo, smoke, soak};
 
 /// Run the tests of every part, or of some
 #[derive(Args, Debug)]
@@ -35,6 +35,8 @@ enum Part {
     Host,
     /// Backends that mean harm, and the table of what they got
     Hostile,
+    /// The contract of a backend, against all that there are, natively and as components
+    Contract,
     /// The command, end to end
     Cli,
     /// The recorded cases in `ANNALS_VECTORS`
@@ -116,6 +118,7 @@ impl Part {
             Self::Core | Self::Properties | Self::Large | Self::Components | Self::Crash => false,
             Self::Host
             | Self::Hostile
+            | Self::Contract
             | Self::Cli
             | Self::Conformance
             | Self::Demo
@@ -143,6 +146,7 @@ impl Part {
             Self::Crash => crash(),
             Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
             Self::Hostile => hostile(),
+            Self::Contract => contract::run(),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
             Self::Demo => demo::check(),

@@ -1,6 +1,7 @@
 //! One module per command: its flags, and what it calls and prints.
 
 pub mod append;
+pub mod backend;
 pub mod cache;
 pub mod create;
 pub mod delete;
@@ -49,6 +50,7 @@ pub fn run(cli: &Cli) -> Result<Exit, Failure> {
         Command::Update(after) => signals::watched(|| run_after(cli, after)),
         Command::Delete(after) => signals::watched(|| run_after(cli, after)),
         Command::Cache(after) => run_after(cli, after),
+        Command::Backend(backend) => backend.run(cli),
     }
 }
 

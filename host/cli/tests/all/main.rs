@@ -3,10 +3,12 @@
 // A test says that something is wrong by panicking, helpers included.
 #![allow(clippy::unwrap_used, clippy::expect_used, clippy::indexing_slicing)]
 
+mod backends;
 mod bad_input;
 mod busy;
 mod cache;
 mod commands;
+mod contract;
 mod damage;
 mod doctor;
 mod faults;

@@ -155,7 +155,7 @@ pub fn run(directory: &Path, args: &[&str], stdin: &[u8]) -> Ran {
     start(command.args(args).current_dir(directory), stdin)
 }
 
-fn start(command: &mut Command, stdin: &[u8]) -> Ran {
+pub fn start(command: &mut Command, stdin: &[u8]) -> Ran {
     let mut child = command
         .env_remove("ANNALS_ROOT")
         .stdin(Stdio::piped())

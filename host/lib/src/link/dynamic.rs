@@ -30,6 +30,9 @@ use crate::room::Room;
 /// How exactly the deadline of a call is kept.
 const TICK: Duration = Duration::from_millis(50);
 
+/// What becomes of a backend that stopped.
+pub(super) const STARTED_AGAIN: &str = "it is started again by the next call";
+
 /// The store component, its calls forwarded to the backend, if there is one.
 pub(super) fn link(
     backend: Option<Backend>,
@@ -92,7 +95,7 @@ pub(crate) struct Backend {
     /// When the store began what it calls the backend for.
     since: Instant,
     /// Kept for its end.
-    _ticker: Ticker,
+    _ticker: Arc<Ticker>,
 }
 
 pub(super) type Answer<R> = std::result::Result<R, types::Error>;
@@ -127,7 +130,7 @@ impl Backend {
             .map_err(|error| component::import_missing(&source.name, &error))?;
         SessionPersistencePre::new(component.clone())
             .map_err(|error| source.lacks_world(&error.root_cause().to_string()))?;
-        let ticker = Ticker::start(&engine)?;
+        let ticker = Arc::new(Ticker::start(&engine)?);
         let mut backend = Self {
             name: source.name,
             engine,
@@ -154,6 +157,44 @@ impl Backend {
         configured.map_err(|error| explained(error, backend.root().as_deref()))?;
         backend.remember(settings.clone());
         Ok((backend, settings))
+    }
+
+    /// Another instance of the same component, started and not configured; it gets that root in the place of the one
+    /// before, where it was granted one.
+    pub(super) fn another(&mut self, root: &Path) -> Result<Self> {
+        let granted = self.grants.root().map(|_| root.to_path_buf());
+        let mut another = Self {
+            name: self.name.clone(),
+            engine: self.engine.clone(),
+            component: self.component.clone(),
+            runner: self.runner.clone(),
+            grants: Grants {
+                root: granted,
+                ..self.grants.clone()
+            },
+            limits: self.limits,
+            configured: None,
+            running: None,
+            since: Instant::now(),
+            _ticker: Arc::clone(&self._ticker),
+        };
+        another.running = Some(another.start()?);
+        Ok(another)
+    }
+
+    /// What messages call it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Whether it did not stop since it was started.
+    pub(super) fn is_running(&self) -> bool {
+        self.running.is_some()
+    }
+
+    /// Ends the instance; the next call would start another one.
+    pub(super) fn stop(&mut self) {
+        self.running = None;
     }
 
     /// The directory that it was granted.
@@ -309,7 +350,7 @@ impl Backend {
 
     fn failed(&self, reason: &str, cause: &str) -> Error {
         let name = &self.name;
-        let message = format!("{name} {cause}; it is started again by the next call");
+        let message = format!("{name} {cause}; {STARTED_AGAIN}");
         let facts = [("component", name.as_str()), ("cause", cause)];
         Error::new(ErrorCode::Unavailable, reason, message, &facts)
     }

@@ -4,6 +4,7 @@
 mod calls;
 
 mod alone;
+mod bare;
 mod composed;
 mod dynamic;
 mod entry;
@@ -38,6 +39,7 @@ use crate::room::Room;
 use crate::watch::Watch;
 
 pub(crate) use alone::Alone;
+pub use bare::{Bare, Started};
 pub(crate) use dynamic::Backend;
 pub(crate) use live::Entered;
 pub(crate) use swap::Leaving;

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing)]
 
 mod agents;
+mod bare;
 mod cache;
 mod components;
 mod entries;
