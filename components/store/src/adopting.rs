@@ -84,6 +84,7 @@ fn bind<P: Persistence>(backend: &mut Backend<P>, live: &mut Live) -> Result<Bin
         Ok(Found::Prefix) => {
             // whoever stored the first prompt has noted it, or a user wrote another one since
             live.prompt_is_due = live.session.first_prompt_in(0..live.cursor).is_none();
+            live.prompt_may_be_there = true;
             drain(backend, live, Least::Events)?;
             return Ok(Binding::Adopted);
         }

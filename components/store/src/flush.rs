@@ -18,6 +18,8 @@ use crate::store::{Store, live_of};
 
 /// How many entries of a listing are asked for at a time.
 const LISTED_COUNT_MAX: u32 = 256;
+/// How many pages of the listing are looked through for one session; a hostile listing has no end.
+const LISTED_PAGES_MAX: u32 = 400;
 
 /// What is stored at least.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -153,7 +155,7 @@ pub(crate) fn drain<P: Persistence>(
         }
         has_adopted = true;
         // whoever stored it may have noted one, or a user wrote one since
-        live.prompt_is_due = live.prompt_is_due && !has_first_prompt(backend, live.id());
+        live.prompt_may_be_there = true;
         note_first_prompt(backend, live, from);
     }
     Ok(())
@@ -211,7 +213,7 @@ fn rest_of_row(session: &Session, start: u64, end: u64) -> Result<Batch> {
 /// Whether the summary has a first prompt, or may have one: the listing alone tells, and it may fail.
 fn has_first_prompt<P: Persistence>(backend: &mut Backend<P>, id: &str) -> bool {
     let mut cursor = None;
-    loop {
+    for _ in 0..LISTED_PAGES_MAX {
         let Ok(listing) = backend.list(cursor.as_deref(), LISTED_COUNT_MAX) else {
             return true;
         };
@@ -224,6 +226,7 @@ fn has_first_prompt<P: Persistence>(backend: &mut Backend<P>, id: &str) -> bool 
         }
         cursor = listing.next;
     }
+    true
 }
 
 /// Write the first prompt into the summary, once, when the events from `from` on are stored; failing to do so fails
@@ -236,7 +239,8 @@ fn note_first_prompt<P: Persistence>(backend: &mut Backend<P>, live: &mut Live, 
         return;
     };
     live.prompt_is_due = false;
-    if first_prompt.is_empty() {
+    let is_there = live.prompt_may_be_there && has_first_prompt(backend, live.id());
+    if first_prompt.is_empty() || is_there {
         return;
     }
     let summary = SessionSummary {

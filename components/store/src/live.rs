@@ -31,6 +31,8 @@ pub(crate) struct Live {
     pub(crate) cursor: u64,
     /// Whether the summary still lacks its first prompt.
     pub(crate) prompt_is_due: bool,
+    /// Whether somebody else may have written one there meanwhile: the medium is asked before.
+    pub(crate) prompt_may_be_there: bool,
     pub(crate) edge: Edge,
     pub(crate) writing: Writing,
     /// How it leaves the list as soon as nothing holds it there.
@@ -90,6 +92,7 @@ impl Live {
             is_stored: false,
             cursor: 0,
             prompt_is_due: true,
+            prompt_may_be_there: false,
             edge: Edge::Silent,
             writing: Writing::default(),
             leaving: None,

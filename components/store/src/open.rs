@@ -116,6 +116,7 @@ fn stored(session: Session) -> Live {
         is_stored: true,
         cursor,
         prompt_is_due,
+        prompt_may_be_there: true,
         ..Live::new(session)
     }
 }

@@ -11,6 +11,7 @@ use crate::convert::record_too_long;
 use crate::lease::hold;
 use crate::live::{SessionKey, Slot};
 use crate::observer::Observer;
+use crate::room::LINE_BYTES;
 use crate::session::check_writable;
 use crate::store::{Store, live_of};
 
@@ -99,14 +100,18 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             return Err(record_too_long(1, end_bytes, info.record_bytes_max));
         }
         let others = stored(&start, next_seq) + stored(line, next_seq + 1) + 1;
-        live.session.check_room_for((others + end_bytes) as usize)?;
+        let bytes = others + end_bytes;
+        live.session.check_room_for(bytes as usize)?;
+        self.check_growth(key, bytes + 3 * LINE_BYTES)?;
+        let live = live_of(&mut self.slots, key)?;
         if self.backend.info().is_some() {
             // taken by the flush, it would leave events behind that a second try doubles
             hold(&mut self.backend, live)?;
         }
         self.append(key, &start, time_ms)?;
         let appended = self.append(key, line, time_ms);
-        let closed = self.append(key, &end, time_ms);
+        // what is told of the others may have used up the room
+        let closed = self.append_in_room(key, &end, time_ms);
         let flushed = self.flush(key);
         let batch = appended?;
         closed?;

@@ -12,7 +12,7 @@ use crate::store::Store;
 pub const SESSIONS_BYTES_MAX: u64 = 2 << 30;
 
 /// What a session holds for each stored line, besides its bytes: a place in the index, and one on the surface.
-const LINE_BYTES: u64 = 48;
+pub(crate) const LINE_BYTES: u64 = 48;
 
 /// The limit, and how much of it is known to be left.
 pub(crate) struct Room {

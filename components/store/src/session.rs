@@ -49,6 +49,20 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// `busy`: the lease was lost; `limit`: a record would be too long for the backend; `not-found`: closed;
     /// `reentrant`, reason `append-reentrant`: the observer is being told of other events of the session.
     pub fn append(&mut self, key: SessionKey, events: &str, time_ms: u64) -> Result<Batch> {
+        let live = self.slots.get(&key).and_then(Slot::open);
+        if live.is_some_and(|live| check_writable(live).is_ok()) {
+            self.check_growth(key, events.len() as u64)?;
+        }
+        self.append_in_room(key, events, time_ms)
+    }
+
+    /// [`Store::append`] where there is room for it among the sessions.
+    pub(crate) fn append_in_room(
+        &mut self,
+        key: SessionKey,
+        events: &str,
+        time_ms: u64,
+    ) -> Result<Batch> {
         let Some(slot) = self.slots.get_mut(&key) else {
             return Err(not_live(None));
         };
@@ -58,10 +72,6 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         };
         check_writable(live)?;
         let before = bytes_of(&live.session);
-        self.check_growth(key, events.len() as u64)?;
-        let Some(live) = self.slots.get_mut(&key).and_then(Slot::open_mut) else {
-            return Err(not_live(None));
-        };
         let record_bytes_max = self.backend.info().map(|info| info.record_bytes_max);
         live.session.set_limits(limits(record_bytes_max));
         // looked at already, unless the store was configured anew since

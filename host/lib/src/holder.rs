@@ -80,7 +80,7 @@ pub(crate) fn is_of_an_earlier_boot(holder: &Value) -> bool {
         return false;
     };
     named(HOST) == Some(&host)
-        && named(MACHINE) == machine().as_deref()
+        && machine().is_some_and(|here| named(MACHINE) == Some(&here))
         && named(BOOT_ID).is_some_and(|theirs| theirs != boot_id)
         && holder
             .get(SINCE)
@@ -214,7 +214,11 @@ mod tests {
         let mut holder = here();
         assert!(!is_of_an_earlier_boot(&holder));
         holder[BOOT_ID] = json!("another");
-        assert!(is_of_an_earlier_boot(&holder));
+        assert_eq!(is_of_an_earlier_boot(&holder), machine().is_some());
+        // of one that names no machine nobody knows whether it is this one
+        let mut nowhere = holder.clone();
+        nowhere[MACHINE] = Value::Null;
+        assert!(!is_of_an_earlier_boot(&nowhere));
         for name in [HOST, MACHINE] {
             let mut elsewhere = holder.clone();
             elsewhere[name] = json!("elsewhere");

@@ -162,3 +162,29 @@ fn a_turn_that_cannot_be_closed_does_not_begin() {
     assert_eq!(medium.count("acquire"), 0);
     assert!(recorder.take().is_empty());
 }
+
+// At the limit of all sessions together its turn began and could not be closed, and the flush stored it so.
+#[test]
+fn a_turn_of_its_own_that_has_no_room_to_end_does_not_begin() {
+    let (mut store, medium, _) = prepared();
+    flushed(&mut store, "other", "hi");
+    let key = flushed(&mut store, "a", "hi");
+    let stored = medium.lines("a");
+    let mut refused = 0;
+    for bytes_max in (500..4000).step_by(10) {
+        store.set_sessions_bytes_max(bytes_max);
+        let Err(error) = store.append_out_of_band(key, NOTE, TRIGGER, 9) else {
+            break;
+        };
+        assert_eq!(error.code, ErrorCode::Limit, "{bytes_max}: {error:?}");
+        assert_eq!(medium.lines("a"), stored, "{bytes_max}");
+        assert_eq!(store.next_seq(key).unwrap(), 3, "{bytes_max}");
+        refused += 1;
+    }
+    assert!(refused > 0);
+    assert!(medium.lines("a").trim_end().ends_with('}'));
+    assert_eq!(
+        types(&medium.lines("a"))[3..],
+        ["turn/start", "plugin/note", "turn/end"]
+    );
+}

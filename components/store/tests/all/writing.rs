@@ -271,6 +271,26 @@ fn a_prompt_that_somebody_wrote_stays() {
     assert_eq!(listed.updated_at_ms, Some(2));
 }
 
+// Of a session without a prompt of its own that was opened again, the one that a user had written was overwritten.
+#[test]
+fn a_prompt_that_somebody_wrote_stays_when_the_session_is_opened_again() {
+    let (mut store, medium, _) = setting();
+    let key = store.create(options("a"), 1).unwrap();
+    store.persist(key).unwrap();
+    store.close(key).unwrap();
+    let summary = SessionSummary {
+        title: None,
+        first_prompt: Some("mine".into()),
+    };
+    store.update("a", &summary).unwrap();
+    let mut store = store_on(&medium);
+    let (key, _) = store.open("a", OpenMode::Resume).unwrap();
+    store.append(key, &turn("other"), 2).unwrap();
+    store.flush(key).unwrap();
+    let listed = store.list(None, 1).unwrap().sessions.remove(0);
+    assert_eq!(listed.summary.first_prompt.as_deref(), Some("mine"));
+}
+
 // A store made a session that another one had made meanwhile, found its own events there, and wrote the first prompt
 // over the one that a user had given it.
 #[test]
