@@ -3,6 +3,9 @@
 //! No file goes before it is out of the way under a name of its own and the lease is seen to be held after that. A writer
 //! that was stopped for longer than the time to live, and overtaken, so finds out that what it moved is its successor's,
 //! and gives it its name back, never over what has that name by then.
+//!
+//! Who updates a summary holds no lease. What it makes beside the log before that is gone is removed after it; later it
+//! finds that there is no log, see `summary.rs`.
 
 use annals_core::fault::quoted;
 use annals_sdk::Result;
@@ -28,26 +31,39 @@ impl Root {
     pub fn delete(&mut self, id: &str, token: &str) -> Result<()> {
         let place = self.place_to_write(id)?;
         self.check_lease(id, token)?;
-        let mut beside = self.names(&place.bucket)?;
-        beside.retain(|(name, kind)| *kind != Kind::Directory && is_beside(name, &place.name));
-        for (name, _) in &beside {
-            self.remove_as_holder(&place, &format!("{}/{name}", place.bucket), id, token)?;
-        }
-        if !beside.is_empty() {
+        if self.remove_beside(&place, id, token)? {
             // also after a power loss nothing may be left beside a log that is gone
-            self.files
-                .sync_directory(&self.path(&place.bucket))
-                .map_err(|error| fault::of_files("sync directory", &place.bucket, &error))?;
+            self.sync_removal(&place.bucket)?;
         }
         self.remove_as_holder(&place, &place.log(), id, token)?;
         self.forget(id);
-        // the session is gone: a lease that stays is only in the way until its holder is known to be
-        let _ = self.remove_lease(id, token);
-        let bucket = place.bucket;
+        let bucket = place.bucket.clone();
         let aside = None;
         self.removed
             .insert(id.to_owned(), Removed { bucket, aside });
+        // an update may have been under way
+        self.remove_beside(&place, id, token)
+            .map_err(|error| not_for_good(id, "its summary may still be there", error))?;
+        // the session is gone: a lease that stays is only in the way until its holder is known to be
+        let _ = self.remove_lease(id, token);
         self.settle_removal(id)
+    }
+
+    // Whether there was anything.
+    fn remove_beside(&mut self, place: &Place, id: &str, token: &str) -> Result<bool> {
+        let mut beside = self.names(&place.bucket)?;
+        beside.retain(|(name, kind)| *kind != Kind::Directory && is_beside(name, &place.name));
+        for (name, _) in &beside {
+            self.remove_as_holder(place, &format!("{}/{name}", place.bucket), id, token)?;
+        }
+        Ok(!beside.is_empty())
+    }
+
+    // Whatever `sync` is set to.
+    fn sync_removal(&self, bucket: &str) -> Result<()> {
+        self.files
+            .sync_directory(&self.path(bucket))
+            .map_err(|error| fault::of_files("sync directory", bucket, &error))
     }
 
     fn remove_as_holder(
@@ -69,7 +85,11 @@ impl Root {
             return Ok(());
         };
         if self.publish(&aside, relative).is_ok() {
-            self.discard(&aside);
+            // the one name is durable before the other one goes; where that fails both stay
+            if self.sync_removal(&place.bucket).is_ok() {
+                self.discard(&aside);
+                let _ = self.sync_removal(&place.bucket);
+            }
             return Err(error);
         }
         // what has its name by now is somebody else's
@@ -92,11 +112,8 @@ impl Root {
         };
         let removed = aside.as_ref().map_or(Ok(()), |aside| self.remove(aside));
         removed.map_err(|error| not_for_good(id, "its bytes are still there", error))?;
-        let synced = self.files.sync_directory(&self.path(bucket));
-        synced.map_err(|error| {
-            let error = fault::of_files("sync directory", bucket, &error);
-            not_for_good(id, "may be there again after a power loss", error)
-        })?;
+        self.sync_removal(bucket)
+            .map_err(|error| not_for_good(id, "may be there again after a power loss", error))?;
         self.removed.remove(id);
         Ok(())
     }

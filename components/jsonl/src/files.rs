@@ -101,7 +101,7 @@ pub trait Handle {
 }
 
 /// How long others get to go on.
-const PAUSE: Duration = Duration::from_millis(5);
+pub(crate) const PAUSE_MS: u64 = 5;
 
 /// The real medium.
 #[derive(Clone, Copy, Debug, Default)]
@@ -167,7 +167,7 @@ impl Fs for Disk {
     }
 
     fn pause(&self) {
-        std::thread::sleep(PAUSE);
+        std::thread::sleep(Duration::from_millis(PAUSE_MS));
     }
 }
 

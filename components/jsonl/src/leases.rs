@@ -3,7 +3,8 @@
 //! A lease is taken by exclusive creation of the next number, the highest number holds. Numbers are removed in
 //! ascending order only, and the highest stays when it is given back while its session is stored, so that:
 //! - a number is never used twice while its session is stored, and an old token never becomes good again;
-//! - a token is good exactly when the next number is absent and its own is present, looked at in this order;
+//! - a token is good exactly when the next number is absent and its own is present with the token's holder in it, looked
+//!   at in this order;
 //! - a contender that was slow finds the number it built on gone, and gives up.
 //!
 //! A holder that was only silent may wake up in the middle of a write. Whoever takes over from it owes a fence: the log
@@ -41,18 +42,18 @@ impl Root {
         self.check_lease_in(&directory, id, token)?;
         let number = number_of(token).unwrap_or(0);
         let (before, has_evicted) = match self.held.get(&directory) {
-            Some(held) => (held.renewals, held.has_evicted),
-            None => {
+            Some(held) if held.token == token => (held.renewals, held.has_evicted),
+            // taken before this backend was restarted
+            Some(_) | None => {
                 let lease = self.lease(&directory, number)?;
                 (lease.map_or(0, |lease| lease.renewals), false)
             }
         };
         let renewals = before.wrapping_add(1);
-        if let Err(error) = self.write_state(&directory, number, &format!("{renewals:020}")) {
-            // its file may be gone because the lease is
-            self.check_lease_in(&directory, id, token)?;
-            return Err(error);
-        }
+        let written = self.write_state(&directory, number, &format!("{renewals:020}"));
+        // its file may be gone, or another's, because the lease is
+        self.check_lease_in(&directory, id, token)?;
+        written?;
         let held = Held {
             token: token.to_owned(),
             renewals,
@@ -152,15 +153,10 @@ impl Root {
         if self.kind(&format!("{directory}/{}", number + 1))?.is_some() {
             return Ok(false);
         }
-        match self.held.get(directory) {
-            Some(held) if held.token == token => {
-                Ok(self.kind(&format!("{directory}/{number}"))?.is_some())
-            }
-            // taken before this backend was restarted
-            Some(_) | None => Ok(self
-                .lease(directory, number)?
-                .is_some_and(|lease| !lease.is_free && lease.token() == token)),
-        }
+        // the content each time: after a delete the numbers begin again, and the file may be another's
+        Ok(self
+            .lease(directory, number)?
+            .is_some_and(|lease| !lease.is_free && lease.token() == token))
     }
 
     /// The lease with the highest number; none when the session never had one.

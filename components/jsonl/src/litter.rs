@@ -2,7 +2,7 @@
 //!
 //! `<name>.<16 hex digits>.tmp` is made under the session's lease, so whoever takes that from a writer which is gone knows
 //! that nobody needs it any more. `<name>.<16 hex digits>.summary.tmp` is made without a lease, so it may be in use: it
-//! goes with the session, and so do `<name>.summary.lock`, see `summary_lock.rs`, and `<name>.<16 hex digits>.summary.bad`,
+//! goes with the next update or with the session, and so do `<name>.summary.lock`, see `summary_lock.rs`, and `<name>.<16 hex digits>.summary.bad`,
 //! a summary that was damaged.
 //!
 //! `<name>.<16 hex digits>.<number>.deleted` is a file that the holder of that lease was deleting, see `delete.rs`.
@@ -32,6 +32,16 @@ impl Root {
     /// The same for a summary.
     pub(crate) fn summary_temporary(&self, place: &Place) -> String {
         unique(place, SUMMARY_SUFFIX)
+    }
+
+    /// Removes what others made for the summary, of which the lock is ours.
+    pub(crate) fn sweep_summary(&self, place: &Place) -> Result<()> {
+        for (name, kind) in self.names(&place.bucket)? {
+            if kind == Kind::File && is_of(&name, &place.name, SUMMARY_SUFFIX) {
+                self.remove(&format!("{}/{name}", place.bucket))?;
+            }
+        }
+        Ok(())
     }
 
     /// Removes what a writer left that lost the session's lease; the lease is ours.

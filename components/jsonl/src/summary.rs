@@ -13,6 +13,7 @@ use crate::lines;
 use crate::litter;
 use crate::place::Place;
 use crate::root::Root;
+use crate::summary_lock::Wait;
 
 /// The longest summary.
 pub const SUMMARY_BYTES_MAX: u64 = 64 << 10;
@@ -35,8 +36,9 @@ impl Root {
     /// Changes the summary, never the log. A damaged one is kept beside the new one.
     pub fn update(&mut self, id: &str, summary: &SessionSummary) -> Result<()> {
         let place = self.place_to_write(id)?;
+        let mut wait = Wait::below(self.settings.lease_ttl_ms);
         for _ in 0..ATTEMPTS_MAX {
-            let own = self.lock_summary(id, &place)?;
+            let own = self.lock_summary(id, &place, &mut wait)?;
             let replaced = self.change(&place, summary, &own);
             self.unlock_summary(&place, own);
             // a delete takes temporary files along, and may not have seen a summary that came after it
@@ -55,8 +57,13 @@ impl Root {
         Err(Error::new(ErrorCode::Busy, "summary-contended", message))
     }
 
-    // False where the lock was lost before anything was changed.
+    // False where the lock was lost before anything was changed, or the log.
     fn change(&self, place: &Place, summary: &SessionSummary, own: &str) -> Result<bool> {
+        // a delete removes every lock once the log is gone: one that was made later sees that
+        if self.kind(&place.log())?.is_none() {
+            return Ok(false);
+        }
+        self.sweep_summary(place)?;
         let (mut members, damaged) = match self.summary(place)? {
             Stored::Members(members) => (members, None),
             Stored::Damaged(kind) => (Map::new(), Some(kind)),

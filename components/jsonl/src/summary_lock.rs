@@ -2,9 +2,13 @@
 //!
 //! Who updates makes `<name>.summary.lock` exclusively, with 16 hex digits of its own in it, and writes under
 //! `<name>.<its digits>.summary.tmp`. A lock that does not change for long is of somebody who died or was stopped. It is
-//! broken in this order: the lock goes away, then that temporary file, then the summary is read. Its holder looks at the
-//! lock after it has made the file and before it renames it; so either it sees that the lock is gone, or its file is
-//! gone, or its update was there to be read. In no case is one update lost in another.
+//! broken: it goes away, and its temporary file. Whoever gets the lock removes every temporary file of that summary before
+//! it reads the summary, also those of holders whose lock somebody else broke or is just breaking. A holder looks at the
+//! lock after it has made its file and before it renames it; so either it sees that the lock is not its own any more, or
+//! its file is gone, or its update was there to be read. In the first two cases it begins again: no update is lost in
+//! another.
+//!
+//! Who updates may hold a lease, and cannot renew it meanwhile: it waits for less than half the time to live.
 
 use std::io::ErrorKind;
 
@@ -13,29 +17,52 @@ use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
 
 use crate::fault;
-use crate::files::{Kind, Mode};
+use crate::files::{Kind, Mode, PAUSE_MS};
 use crate::lines;
 use crate::litter;
 use crate::place::Place;
 use crate::root::Root;
 
-/// How often one unchanged lock is waited for, a pause each: two seconds on a real medium.
-const PAUSES_MAX: u32 = 400;
+/// How often one unchanged lock is waited for, a pause each: two seconds at most on a real medium.
+const PAUSES_MAX: u64 = 400;
 
-/// How often all holders together are waited for.
-const PAUSES_IN_ALL_MAX: u32 = 10 * PAUSES_MAX;
+/// How often all holders together are waited for, at least: a lock that is left has to be broken.
+const PAUSES_IN_ALL_MIN: u64 = 4;
 
 /// More than a lock holds.
 const LOCK_BYTES_MAX: usize = 64;
 
+/// How long one update waits for others.
+pub(crate) struct Wait {
+    /// How often one unchanged lock is waited for.
+    of_one_max: u64,
+    /// How often holders are looked at, from now on.
+    left: u64,
+}
+
+impl Wait {
+    /// Less than half of `ttl_ms`, also where a pause takes somewhat longer than it should.
+    pub(crate) fn below(ttl_ms: u64) -> Wait {
+        let left = (ttl_ms / 3 / PAUSE_MS).clamp(PAUSES_IN_ALL_MIN, 10 * PAUSES_MAX);
+        let of_one_max = PAUSES_MAX.min(left / 2);
+        Wait { of_one_max, left }
+    }
+}
+
 impl Root {
     /// The digits of the holder that this call became.
-    pub(crate) fn lock_summary(&mut self, id: &str, place: &Place) -> Result<String> {
+    pub(crate) fn lock_summary(
+        &mut self,
+        id: &str,
+        place: &Place,
+        wait: &mut Wait,
+    ) -> Result<String> {
         let relative = litter::lock(place);
         let own = litter::digits();
         let mut seen = String::new();
         let mut pauses = 0;
-        for _ in 0..PAUSES_IN_ALL_MAX {
+        while wait.left > 0 {
+            wait.left -= 1;
             match self.files.open(&self.path(&relative), Mode::New) {
                 Ok(mut file) => {
                     let written = file.write_all(own.as_bytes());
@@ -61,7 +88,7 @@ impl Root {
                 seen.clone_from(&holder);
                 pauses = 0;
             }
-            if pauses == PAUSES_MAX || self.left_locks.remove(&holder) {
+            if pauses == wait.of_one_max || self.left_locks.remove(&holder) {
                 self.break_summary_lock(place, &holder)?;
             } else {
                 pauses += 1;

@@ -227,7 +227,7 @@ impl Root {
         let mut token = None;
         let (log, mut litter) = if let Some(log) = litter::log_of_lock(name) {
             token = self.summary_holder(&place(log)).ok().flatten();
-            let note = "who changes the summary just now, or died while changing it; others wait two seconds for it";
+            let note = "who changes the summary just now, or died while changing it; others wait two seconds for it at most";
             (log, LitterKind::Temporary.at(at, note))
         } else if let Some((log, number)) = litter::log_of_deleted(name) {
             let note = "what a delete that did not end had in hand; remove it, or rename it back";
@@ -280,13 +280,14 @@ impl Root {
         matches!(self.summary(place), Ok(Stored::Damaged(_)))
     }
 
-    /// Whether nobody can have gone on with the session after the holder of lease `number` moved a file of it away.
+    /// Whether nobody can have gone on with the session after the holder of lease `number` moved a file of it away: its
+    /// lease is the last one. Where there is none at all, somebody may have gone on and left again.
     fn is_deleted(&self, place: &Place, number: u64) -> bool {
         let Some(id) = paths::decode_name(&place.name) else {
             return false;
         };
         let numbers = directory_of(Some(&id)).and_then(|directory| self.numbers(&directory));
-        numbers.is_ok_and(|numbers| numbers.iter().all(|later| *later <= number))
+        numbers.is_ok_and(|numbers| numbers.last() == Some(&number))
     }
 }
 

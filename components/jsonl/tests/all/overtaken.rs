@@ -1,6 +1,6 @@
 //! Writers that are stopped for long in the middle of something, and go on when others have gone on long since.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::fs;
 use std::rc::Rc;
 use std::thread;
@@ -8,7 +8,7 @@ use std::thread;
 use annals_sdk::Persistence;
 use annals_sdk::types::{ErrorCode, Eviction, EvictionReason, SessionSummary};
 
-use crate::support::{HOLDER, Stand, backend, batch, lines, refused};
+use crate::support::{HOLDER, Stand, backend, batch, header, lines, refused};
 use crate::watched::{Hook, Watched};
 
 fn summary(title: Option<&str>, first_prompt: Option<&str>) -> SessionSummary {
@@ -177,5 +177,125 @@ fn a_lock_that_is_left_is_broken() {
         let entry = other.list(None, 1).unwrap().sessions.remove(0);
         assert_eq!(entry.summary.title.as_deref(), Some("T"));
         assert!(!stand.path("_no-cwd/s.summary.lock").exists());
+    }
+}
+
+/// Numbers begin again at 1 after a delete: the cached token of a writer that was overtaken before it became good again.
+#[test]
+fn a_token_of_before_a_delete_is_not_good_after_it() {
+    let mut stand = Stand::new();
+    let old = stand.stored("s", 1);
+    let silent = Eviction {
+        token: old.clone(),
+        why: EvictionReason::Silent,
+    };
+    let mut second = stand.other();
+    let token = second.acquire(Some("s"), HOLDER, Some(&silent)).unwrap();
+    second.delete("s", &token).unwrap();
+    let mut third = stand.other();
+    let token = third.acquire(Some("s"), r#"{"pid":3}"#, None).unwrap();
+    third.create(&header("s"), &token, &batch(0, 1)).unwrap();
+
+    let appended = stand.backend.append("s", &old, &batch(1, 1));
+    refused(appended, ErrorCode::Busy, "lease-lost");
+    let renewed = stand.backend.renew(Some("s"), &old);
+    refused(renewed, ErrorCode::Busy, "lease-lost");
+    assert_eq!(lines(&mut stand.other(), "s"), batch(0, 1).lines);
+    third.append("s", &token, &batch(1, 1)).unwrap();
+}
+
+/// The same while the late writer is in the middle of a renewal or an append.
+#[test]
+fn a_token_is_compared_once_more_before_an_ok() {
+    for (moment, suffix) in [("write", "s.lease/1"), ("sync", "s.jsonl")] {
+        let mut stand = Stand::new();
+        stand.stored("s", 1);
+        let lease = stand.path("_leases/s.lease/1");
+        let hook = once(moment, suffix, move || {
+            fs::write(&lease, format!("{:020} held done\n{{}}", 0)).unwrap();
+        });
+        let mut late = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+        fs::remove_dir_all(stand.path("_leases/s.lease")).unwrap();
+        let token = late.acquire(Some("s"), HOLDER, None).unwrap();
+        let late = match moment {
+            "write" => late.renew(Some("s"), &token),
+            _ => late.append("s", &token, &batch(1, 1)),
+        };
+        refused(late, ErrorCode::Busy, "lease-lost");
+    }
+}
+
+/// A late delete gave its successor's log back, and a power loss could take both names of it.
+#[test]
+fn what_a_late_delete_gives_back_is_durable_before_its_other_name_goes() {
+    let mut stand = Stand::new();
+    let token = stand.stored("s", 1);
+    let next = stand.path("_leases/s.lease/2");
+    let seen = Rc::new(RefCell::new(Vec::new()));
+    let noted = Rc::clone(&seen);
+    let hook: Hook = Rc::new(move |operation, path| {
+        let name = path.to_string_lossy();
+        match operation {
+            "rename" if name.ends_with(".deleted") => fs::write(&next, "").unwrap(),
+            "link" | "remove" | "sync directory" => noted.borrow_mut().push(operation.to_owned()),
+            _ => {}
+        }
+        Ok(())
+    });
+    let mut late = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    refused(late.delete("s", &token), ErrorCode::Busy, "lease-lost");
+    let expected = ["link", "sync directory", "remove", "sync directory"];
+    assert_eq!(*seen.borrow(), expected);
+    assert_eq!(stand.files(), ["_no-cwd/s.jsonl"]);
+}
+
+/// Who breaks a lock may be stopped before it removes the holder's file; that file then replaced a later update.
+#[test]
+fn an_update_whose_lock_is_just_being_broken_begins_again() {
+    let mut stand = Stand::new();
+    stand.stored("s", 1);
+    let root = stand.root.path().to_owned();
+    let hook = once("rename", "s.summary", move || {
+        fs::remove_file(root.join("_no-cwd/s.summary.lock")).unwrap();
+        let mut other = backend(&root, Rc::new(annals_jsonl::files::Disk), &[]);
+        other.update("s", &summary(Some("T"), None)).unwrap();
+    });
+    let mut first = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    first.update("s", &summary(None, Some("P"))).unwrap();
+    let entry = stand.backend.list(None, 1).unwrap().sessions.remove(0);
+    assert_eq!(entry.summary, summary(Some("T"), Some("P")));
+    assert_eq!(stand.files(), ["_no-cwd/s.jsonl", "_no-cwd/s.summary"]);
+}
+
+/// Nothing is renewed while an update waits: it lost the lease of who wrote the first prompt down.
+#[test]
+fn an_update_waits_for_less_than_half_the_time_to_live() {
+    for ttl_ms in [60, 1000, 10_000] {
+        for is_changing in [false, true] {
+            let mut stand = Stand::new();
+            stand.stored("s", 1);
+            let lock = stand.path("_no-cwd/s.summary.lock");
+            fs::write(&lock, "0123456789abcdef").unwrap();
+            let pauses = Rc::new(Cell::new(0));
+            let counted = Rc::clone(&pauses);
+            let hook: Hook = Rc::new(move |operation, _| {
+                if operation == "pause" {
+                    counted.set(counted.get() + 1);
+                    if is_changing {
+                        fs::write(&lock, format!("{:016x}", counted.get())).unwrap();
+                    }
+                }
+                Ok(())
+            });
+            let ttl = [("lease-ttl-ms", &*ttl_ms.to_string())];
+            let mut late = backend(stand.root.path(), Rc::new(Watched(hook)), &ttl);
+            let updated = late.update("s", &summary(Some("T"), None));
+            match is_changing {
+                true => drop(refused(updated, ErrorCode::Busy, "summary-contended")),
+                false => updated.unwrap(),
+            }
+            // of five milliseconds each
+            assert!(pauses.get() * 5 < ttl_ms / 2, "{ttl_ms} {}", pauses.get());
+        }
     }
 }

@@ -208,3 +208,25 @@ fn nothing_outside_is_ever_removed() {
     }
     assert_eq!(stand.files(), before);
 }
+
+/// Without any lease somebody may have gone on and left again: what a delete had in hand may be the only copy.
+#[test]
+fn what_a_delete_had_in_hand_is_removed_under_its_own_lease_only() {
+    for (number, kind) in [
+        (0, LitterKind::OrphanedCut),
+        (1, LitterKind::OrphanedCut),
+        (2, LitterKind::Temporary),
+        (3, LitterKind::OrphanedCut),
+    ] {
+        let mut stand = Stand::new();
+        let place = "_no-cwd/s.0123456789abcdef.2.deleted";
+        stand.write(place, "log");
+        if number > 0 {
+            stand.write(&format!("_leases/s.lease/{number}"), "");
+        }
+        let all = found(&mut stand);
+        assert_eq!(kinds(&all)[0], (kind, place, Some("s")), "{number}");
+        let removed = stand.backend.remove_litter(place, None);
+        assert_eq!(removed.is_ok(), kind == LitterKind::Temporary, "{number}");
+    }
+}

@@ -52,7 +52,9 @@ impl Fs for Watched {
     fn remove_directory(&self, path: &Path) -> io::Result<()> {
         Disk.remove_directory(path)
     }
-    fn pause(&self) {}
+    fn pause(&self) {
+        let _ = (self.0)("pause", Path::new(""));
+    }
     fn sync_directory(&self, path: &Path) -> io::Result<()> {
         (self.0)("sync directory", path)?;
         Disk.sync_directory(path)
