@@ -91,7 +91,10 @@ fn table_within<const N: usize>(rows: &[[String; N]], chars_max: Option<usize>) 
         let mut line = String::new();
         for (width, cell) in widths.iter().zip(row) {
             let cell = excerpt(cell, *width);
-            line.push_str(&format!("{cell:<width$}  "));
+            line.push_str(&cell);
+            // not by a width of the format, which ends at 65,535
+            let chars = cell.chars().count();
+            line.extend(std::iter::repeat_n(' ', width.saturating_sub(chars) + 2));
         }
         table.push_str(line.trim_end());
         table.push('\n');
@@ -139,6 +142,15 @@ mod tests {
     fn columns_line_up() {
         let rows = [["a", "b"], ["long", "c"]].map(|row| row.map(String::from));
         assert_eq!(table_within(&rows, None), "a     b\nlong  c\n");
+    }
+
+    /// A session with an id of 65,536 characters ended every listing with a panic.
+    #[test]
+    fn a_cell_may_be_longer_than_a_width_of_the_format() {
+        let rows = [["x".repeat(70_000), "b".into()], ["a".into(), "c".into()]];
+        let table = table_within(&rows, None);
+        let last = table.lines().last().unwrap();
+        assert_eq!((last.len(), last.ends_with(" c")), (70_003, true));
     }
 
     #[test]

@@ -70,7 +70,8 @@ impl Linked {
         error: &Error,
         asked: Instant,
     ) -> Result<bool> {
-        if error.code != ErrorCode::Busy {
+        // Whoever lost a lease in the middle of a call is not to do it again to what the next one stored.
+        if error.code != ErrorCode::Busy || error.reason == LEASE_LOST {
             return Ok(false);
         }
         let Some(busy) = Busy::parse(&error.detail) else {

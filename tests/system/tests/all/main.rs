@@ -11,6 +11,7 @@ mod durability;
 mod follower;
 mod kill;
 mod kill_rounds;
+mod late;
 mod leases;
 mod links;
 mod listing;
