@@ -59,6 +59,11 @@ impl Run for Doctor {
             })
             .filter_map(|found| found.id.as_deref())
             .collect();
+        // a session behind one cannot be closed
+        let is_lease = |found: &&Litter| found.kind == LitterKind::DamagedLease;
+        for found in litter.iter().filter(is_lease) {
+            troubles.extend(self.litter(&annals, &upkeep, found)?);
+        }
         let entries = annals.sessions()?;
         for entry in &entries {
             let id = entry.id.as_str();
@@ -70,7 +75,10 @@ impl Run for Doctor {
                 }
             }
         }
-        for found in litter.iter().filter(|found| !is_alive(found)) {
+        for found in litter
+            .iter()
+            .filter(|found| !is_lease(found) && !is_alive(found))
+        {
             troubles.extend(self.litter(&annals, &upkeep, found)?);
         }
         print(place.global.format, &troubles, entries.len())?;

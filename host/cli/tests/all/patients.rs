@@ -254,3 +254,16 @@ fn a_session_that_was_only_being_made_is_removed() {
         assert_eq!(left.collect::<Vec<_>>(), ["a.jsonl"]);
     }
 }
+
+/// A turn behind a damaged lease was left open, and the root said to be well.
+#[test]
+fn a_turn_behind_a_damaged_lease_is_closed_in_the_same_run() {
+    let place = Place::new();
+    place.ok(&["create", "--id", "b"]);
+    place.append("b", TURN);
+    place.append("b", OPEN_TURN);
+    fs::write(place.root().join("_leases/b.lease/9"), "").unwrap();
+    let expected = [["damaged-lease", "fixed", "b"], ["open-turn", "fixed", "b"]];
+    assert_eq!(found(&place, &["--fix"], 0), expected);
+    assert!(found(&place, &[], 0).is_empty());
+}
