@@ -2,42 +2,48 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::command::{annals, arguments, program, turn};
 use crate::follower::signal;
 
-/// Runs the command until its first rename, which stops it: by then it has its lease.
-fn stopped_at_rename(root: &Path, line: &str) -> (Child, u32) {
+/// The command, which its first rename stops: by then it has its lease.
+fn stopped_at_rename(root: &Path, line: &str) -> Command {
     let mut command = Command::new("strace");
     command.args(["-f", "-qq", "-o", "/dev/null", "-e", "trace=renameat"]);
     command.args(["-e", "inject=renameat:signal=STOP:when=1"]);
     command.arg(program()).args(arguments(root, line));
-    let strace = command.stderr(Stdio::piped()).spawn().unwrap();
-    let children = format!("/proc/{0}/task/{0}/children", strace.id());
+    command.stderr(Stdio::piped());
+    command
+}
+
+/// The process that runs under strace, once it is stopped.
+fn stopped_under(strace: u32) -> u32 {
+    let children = format!("/proc/{strace}/task/{strace}/children");
     let began = Instant::now();
     let mut seen_stopped = 0;
-    loop {
+    let mut stopped = 0;
+    // strace stops it at every call, too, but not for so long
+    while seen_stopped < 25 {
         assert!(began.elapsed() < Duration::from_secs(30), "it never stops");
         thread::sleep(Duration::from_millis(20));
         let found = fs::read_to_string(&children).unwrap_or_default();
-        let Some(pid) = found.split_whitespace().next() else {
-            continue;
-        };
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let pid = found
+            .split_whitespace()
+            .next()
+            .map(|pid| pid.parse().unwrap());
+        stopped = pid.unwrap_or_default();
+        let status = fs::read_to_string(format!("/proc/{stopped}/status")).unwrap_or_default();
         let is_stopped =
             |line: &str| line.starts_with("State:\tt") || line.starts_with("State:\tT");
-        // strace stops it at every call, too, but not for so long
         seen_stopped = match status.lines().any(is_stopped) {
             true => seen_stopped + 1,
             false => 0,
         };
-        if seen_stopped == 25 {
-            return (strace, pid.parse().unwrap());
-        }
     }
+    stopped
 }
 
 /// A delete that found its lease lost took a new one and removed what its successor had stored.
@@ -47,7 +53,9 @@ fn a_delete_that_was_overtaken_removes_nothing_of_its_successor() {
     let root = folder.path().join("root");
     annals(&root, "create --id a1", "");
     annals(&root, "append a1", &turn(1, "hello"));
-    let (strace, pid) = stopped_at_rename(&root, "delete a1 --set lease-ttl-ms=400");
+    let mut deletes = stopped_at_rename(&root, "delete a1 --set lease-ttl-ms=400");
+    let strace = deletes.spawn().unwrap();
+    let pid = stopped_under(strace.id());
     annals(&root, "delete a1 --set lease-ttl-ms=400 --wait 20000", "");
     annals(&root, "create --id a1", "");
     annals(&root, "append a1", &turn(1, "mine"));
