@@ -38,7 +38,7 @@ pub(crate) fn bytes_of(session: &Session) -> u64 {
 
 /// What stored lines will hold in memory, in bytes.
 pub(crate) fn bytes_of_lines(lines: &str) -> u64 {
-    let count = lines.bytes().filter(|byte| *byte == b'\n').count();
+    let count = memchr::memchr_iter(b'\n', lines.as_bytes()).count();
     lines.len() as u64 + count as u64 * LINE_BYTES
 }
 

@@ -13,6 +13,7 @@ mod limits;
 mod log;
 mod opening;
 mod out_of_band;
+mod prompts;
 mod strict;
 mod support;
 mod writing;
