@@ -98,6 +98,11 @@ impl Loader {
         self.session.set_limits(limits);
     }
 
+    /// What was kept so far.
+    pub fn session(&self) -> &Session {
+        &self.session
+    }
+
     /// Whether the log is longer than can be held, so that more of it need not be read: [`Loader::finish`] will say so.
     pub fn is_full(&self) -> bool {
         let is_limit = |fault: &Fault| fault.class == Class::Limit;

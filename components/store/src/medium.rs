@@ -11,7 +11,7 @@ use annals_sdk::{Persistence, Result};
 
 use crate::backend::Backend;
 use crate::live::Live;
-use crate::room::{Beside, bytes_of_lines};
+use crate::room::{Beside, bytes_of};
 
 /// How much of a log is asked for at a time.
 pub(crate) const PAGE_BYTES_MAX: u32 = 1 << 20;
@@ -34,14 +34,12 @@ pub(crate) fn load_log<P: Persistence>(
     }
     let header_bytes = header.line().len() as u64 + 1;
     let mut loader = Loader::new(header, header_bytes);
-    let mut bytes = 0;
     loop {
-        bytes += bytes_of_lines(&page.lines);
-        others.check(bytes)?;
         loader.lines(&page.lines, page.at_byte);
         if let Some(raw) = page.raw.as_deref().filter(|raw| !raw.is_empty()) {
             loader.raw(raw, page.at_byte);
         }
+        others.check(bytes_of(loader.session()))?;
         let Some(next) = page.next.filter(|_| !loader.is_full()) else {
             break;
         };
