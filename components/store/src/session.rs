@@ -201,6 +201,9 @@ fn refused(fault: Fault, record_bytes_max: Option<u64>) -> Error {
 
 /// `limit` where a complete line is too long to store: better now than at every flush.
 pub(crate) fn check_lengths(lines: &str, bytes_max: u64) -> Result<()> {
+    if (lines.len() as u64) < bytes_max {
+        return Ok(());
+    }
     for (number, line) in (1u64..).zip(lines.split_terminator('\n')) {
         let bytes = line.len() as u64 + 1;
         if bytes > bytes_max {
