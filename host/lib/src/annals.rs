@@ -14,7 +14,7 @@ use crate::records::{
     BackendInfo, CreateOptions, ForkOptions, Listing, OpenMode, Page, Repair, SessionEntry,
     SessionSummary,
 };
-use crate::session::Session;
+use crate::session::{Handles, Session};
 use crate::waiting::Patience;
 
 /// Entries asked for at a time when everything is listed.
@@ -35,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) clock: fn() -> u64,
     pub(crate) patience: Patience,
     pub(crate) info: Arc<Info>,
+    pub(crate) handles: Handles,
 }
 
 /// What is known of the present backend: written by the thread of the components, read from everywhere.
@@ -101,6 +102,7 @@ impl Annals {
                 clock,
                 patience,
                 info,
+                handles: Handles::default(),
             }),
         })
     }
@@ -239,6 +241,16 @@ impl Annals {
     /// `reentrant`, `unavailable`.
     pub fn live(&self) -> Result<Vec<String>> {
         self.ask(|linked| linked.ask(|store, data| Ok(Ok::<_, Answer>(store.call_live(data)?))))
+    }
+
+    /// Another handle to a live session; none where no session of this id is live. The session stays open until the
+    /// last of its handles goes.
+    ///
+    /// # Errors
+    /// `reentrant`, `unavailable`.
+    pub fn get(&self, id: &str) -> Result<Option<Session>> {
+        let is_live = self.live()?.iter().any(|live| live == id);
+        Ok(self.shared.handles.get(id).filter(|_| is_live))
     }
 
     /// Whether the session is stored.

@@ -1,6 +1,7 @@
 //! A live session's handle.
 
-use std::sync::Arc;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use crate::annals::Shared;
 use crate::bindings::store::annals::session::types::Error as Answer;
@@ -31,15 +32,45 @@ struct Handle {
 impl Drop for Handle {
     fn drop(&mut self) {
         let key = self.entered.key;
+        self.shared.handles.tidy(&self.entered.header.id);
         self.shared.actor.post(move |linked| linked.forget(key));
+    }
+}
+
+/// The handles that somebody holds, by id: what the last session of an id was entered with.
+#[derive(Default)]
+pub(crate) struct Handles(Mutex<HashMap<String, Weak<Handle>>>);
+
+impl Handles {
+    /// Another handle to what is held under this id; a closed session too.
+    pub(crate) fn get(&self, id: &str) -> Option<Session> {
+        let handle = self.held().get(id)?.upgrade()?;
+        Some(Session { handle })
+    }
+
+    fn note(&self, handle: &Arc<Handle>) {
+        let id = handle.entered.header.id.clone();
+        self.held().insert(id, Arc::downgrade(handle));
+    }
+
+    /// A handle of this id was dropped, which may not be the one that is noted.
+    fn tidy(&self, id: &str) {
+        let mut held = self.held();
+        if held.get(id).is_some_and(|handle| handle.strong_count() == 0) {
+            held.remove(id);
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, HashMap<String, Weak<Handle>>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Session {
     pub(crate) fn new(shared: Arc<Shared>, entered: Entered) -> Self {
-        Self {
-            handle: Arc::new(Handle { shared, entered }),
-        }
+        let handle = Arc::new(Handle { shared, entered });
+        handle.shared.handles.note(&handle);
+        Self { handle }
     }
 
     /// The session's id.

@@ -292,3 +292,25 @@ pub fn named(id: &str) -> CreateOptions {
         ..CreateOptions::default()
     }
 }
+
+#[test]
+fn a_live_session_is_found_by_its_id() {
+    let annals = memory();
+    assert!(annals.get("a").unwrap().is_none());
+    let first = annals.create(named("a")).unwrap();
+    let again = annals.get("a").unwrap().unwrap();
+    again.append(TURN).unwrap();
+    assert_eq!(first.next_seq().unwrap(), 3);
+    drop(first);
+    assert_eq!(annals.live().unwrap(), ["a"]);
+    again.close().unwrap();
+    assert!(annals.get("a").unwrap().is_none(), "it is closed");
+
+    let (reopened, _) = annals.open("a", OpenMode::Resume).unwrap();
+    drop(again);
+    let found = annals.get("a").unwrap().unwrap();
+    found.append(TURN).unwrap();
+    assert_eq!(reopened.next_seq().unwrap(), 6);
+    drop((reopened, found));
+    assert!(annals.get("a").unwrap().is_none());
+}
