@@ -56,7 +56,10 @@ impl Handles {
     /// A handle of this id was dropped, which may not be the one that is noted.
     fn tidy(&self, id: &str) {
         let mut held = self.held();
-        if held.get(id).is_some_and(|handle| handle.strong_count() == 0) {
+        if held
+            .get(id)
+            .is_some_and(|handle| handle.strong_count() == 0)
+        {
             held.remove(id);
         }
     }
