@@ -63,6 +63,11 @@ fn with_digits(place: &Place, digits: &str, suffix: &str) -> String {
     format!("{}/{}.{digits}{suffix}", place.bucket, place.name)
 }
 
+/// Where a lease that is to be removed is put first: a temporary file beside it.
+pub(crate) fn lease_aside(relative: &str) -> String {
+    format!("{relative}.{}{SUFFIX}", digits())
+}
+
 /// Sixteen hex digits that nobody else has.
 pub(crate) fn digits() -> String {
     format!("{:016x}", RandomState::new().hash_one(0u8))

@@ -9,7 +9,8 @@ use crate::fault;
 use crate::files::{Handle, Kind, Mode};
 use crate::lease::{Lease, NUMBER_MAX, checked_holder, directory_of};
 use crate::leases::{ATTEMPTS_MAX, Held, shown};
-use crate::paths::{self, LEASES};
+use crate::litter;
+use crate::paths::LEASES;
 use crate::root::Root;
 
 impl Root {
@@ -36,6 +37,7 @@ impl Root {
                 is_free: false,
                 is_fence_due: false,
                 holder: holder.clone(),
+                taking: litter::digits(),
                 is_whole: true,
             };
             if let Some(lease) = &present {
@@ -86,15 +88,11 @@ impl Root {
         previous: Option<&Lease>,
     ) -> Result<bool> {
         let relative = format!("{directory}/{}", taken.number);
-        let writer = paths::hash_hex(taken.holder.as_bytes(), 16);
-        let temporary = format!("{relative}.{writer}.tmp");
+        let temporary = litter::lease_aside(&relative);
         let Some(mut file) = self.open_new_lease(directory, &temporary)? else {
-            // what an earlier try of this holder left would be in the way of the next one
-            self.discard(&temporary);
             return Ok(false);
         };
-        let text = format!("{}{}\n", taken.state(), taken.holder);
-        let written = file.write_all(text.as_bytes());
+        let written = file.write_all(taken.text().as_bytes());
         let made = written.and_then(|()| self.publish(&temporary, &relative));
         self.discard(&temporary);
         match made {

@@ -180,6 +180,7 @@ impl Root {
             is_free: true,
             is_fence_due: true,
             holder: "{}".to_owned(),
+            taking: litter::digits(),
             is_whole: true,
         };
         if present.token() != token || !self.take(directory, &followed, Some(&present))? {
@@ -190,7 +191,7 @@ impl Root {
         let lease_name = paths::file_name(directory).strip_suffix(LEASE_SUFFIX);
         match lease_name {
             Some(name) if !self.has_session_leased_as(name)? => {
-                self.remove_numbers(directory, followed.number)
+                self.remove_numbers(directory, &followed.token())
             }
             Some(_) | None => Ok(()),
         }
@@ -221,8 +222,7 @@ impl Root {
         if lease.as_ref().map_or_else(String::new, Lease::token) != token {
             return Err(has_another_holder(place));
         }
-        let own = lease.map_or(0, |lease| lease.number);
-        self.remove_numbers(place, own)
+        self.remove_numbers(place, token)
     }
 
     fn has_session_leased_as(&self, lease_name: &str) -> Result<bool> {
