@@ -100,24 +100,41 @@ pub(crate) fn number_of(token: &str) -> Option<u64> {
     number.parse().ok().filter(|number| *number <= NUMBER_MAX)
 }
 
-/// A holder's JSON on one line.
-pub(crate) fn checked_holder(holder: &str) -> Result<String> {
-    let invalid = |message: String| Error::new(ErrorCode::Invalid, "holder-invalid", message);
-    let parsed: Value = serde_json::from_str(holder)
-        .map_err(|error| invalid(format!("the holder must be a JSON object: {error}")))?;
-    if !parsed.is_object() {
-        return Err(invalid("the holder must be a JSON object".to_owned()));
+/// What is asked for with a lease.
+pub(crate) struct Asked {
+    /// The holder's JSON, on one line.
+    pub(crate) holder: String,
+    /// Whether the session is to be deleted, and nothing else.
+    pub(crate) is_to_delete: bool,
+    /// What was stored when that was first asked for, as a `busy` said it.
+    pub(crate) stored: Option<String>,
+}
+
+impl Asked {
+    /// Refuses what is no small JSON object.
+    pub(crate) fn parse(holder: &str) -> Result<Asked> {
+        let invalid = |message: String| Error::new(ErrorCode::Invalid, "holder-invalid", message);
+        let parsed: Value = serde_json::from_str(holder)
+            .map_err(|error| invalid(format!("the holder must be a JSON object: {error}")))?;
+        if !parsed.is_object() {
+            return Err(invalid("the holder must be a JSON object".to_owned()));
+        }
+        // on one line, whatever it came as
+        let holder = parsed.to_string();
+        if holder.len() > HOLDER_BYTES_MAX {
+            let bytes = holder.len() as u64;
+            return Err(fault::of_limit(
+                "holder-bytes-max",
+                "the holder",
+                bytes,
+                HOLDER_BYTES_MAX as u64,
+            ));
+        }
+        let text = |name: &str| parsed.get(name).and_then(Value::as_str);
+        Ok(Asked {
+            is_to_delete: text("task") == Some("delete"),
+            stored: text("stored").map(str::to_owned),
+            holder,
+        })
     }
-    // on one line, whatever it came as
-    let holder = parsed.to_string();
-    if holder.len() > HOLDER_BYTES_MAX {
-        let bytes = holder.len() as u64;
-        return Err(fault::of_limit(
-            "holder-bytes-max",
-            "the holder",
-            bytes,
-            HOLDER_BYTES_MAX as u64,
-        ));
-    }
-    Ok(holder)
 }

@@ -18,6 +18,7 @@ use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
 use serde_json::Value;
 
+use crate::claim::UNLEASED;
 use crate::fault;
 use crate::files::{Kind, Mode};
 use crate::lease::{
@@ -43,6 +44,9 @@ impl Root {
     pub fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
         let directory = directory_of(id)?;
         self.check_lease_in(&directory, id, token)?;
+        if token == UNLEASED {
+            return Ok(());
+        }
         let number = number_of(token).unwrap_or(0);
         let (before, has_evicted) = match self.held.get(&directory) {
             Some(held) if held.token == token => (held.renewals, held.has_evicted),
@@ -177,7 +181,10 @@ impl Root {
         Err(self.busy(id, "lease-lost", holding.as_ref()))
     }
 
-    fn holds(&self, directory: &str, token: &str) -> Result<bool> {
+    pub(crate) fn holds(&self, directory: &str, token: &str) -> Result<bool> {
+        if token == UNLEASED {
+            return self.is_unleased(directory);
+        }
         let Some(number) = number_of(token) else {
             return Ok(false);
         };

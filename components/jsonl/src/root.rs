@@ -11,6 +11,7 @@ use std::rc::Rc;
 use annals_sdk::Result;
 use annals_sdk::types::Error;
 
+use crate::claim::UNLEASED;
 use crate::delete::Removed;
 use crate::fault;
 use crate::files::{Fs, Handle, Kind, Mode};
@@ -298,8 +299,11 @@ impl Root {
     }
 
     /// Before anything is said of a log that is in doubt, a synced copy takes its place: no later sync of the old file
-    /// would say the truth.
+    /// would say the truth. Who may only delete writes nothing.
     pub(crate) fn settle_doubt(&mut self, id: &str, token: &str) -> Result<()> {
+        if token == UNLEASED {
+            return Err(self.busy(Some(id), "lease-lost", None));
+        }
         if self.doubted.contains(id) {
             self.check_lease(id, token)?;
             self.fence(id)?;

@@ -15,7 +15,7 @@ use crate::cut::cut_of;
 use crate::fault;
 use crate::files::Kind;
 use crate::lease::{Lease, directory_of};
-use crate::litter;
+use crate::litter::{self, Deleted};
 use crate::paths::{self, LEASES, LOG_SUFFIX};
 use crate::place::{Place, is_bucket};
 use crate::root::Root;
@@ -164,8 +164,8 @@ impl Root {
         if let Some(log) = litter::log_of_lock(name) {
             return self.break_summary_lock(&place_of(log), token);
         }
-        if let Some((log, number)) = litter::log_of_deleted(name) {
-            return match self.is_deleted(&place_of(log), number) {
+        if let Some(deleted) = Deleted::parse(name) {
+            return match self.is_deleted(&place_of(deleted.log), place, &deleted) {
                 true => self.remove(place),
                 false => Err(no_litter(place)),
             };
@@ -229,11 +229,17 @@ impl Root {
             token = self.summary_holder(&place(log)).ok().flatten();
             let note = "who changes the summary just now, or died while changing it; others wait two seconds for it at most";
             (log, LitterKind::Temporary.at(at, note))
-        } else if let Some((log, number)) = litter::log_of_deleted(name) {
-            let note = "what a delete that did not end had in hand; remove it, or rename it back";
-            let kind = match self.is_deleted(&place(log), number) {
-                true => LitterKind::Temporary,
-                false => LitterKind::OrphanedCut,
+        } else if let Some(deleted) = Deleted::parse(name) {
+            let log = deleted.log;
+            let (kind, note) = match self.is_deleted(&place(log), &at, &deleted) {
+                true => (
+                    LitterKind::Temporary,
+                    "what a delete that did not end was to delete",
+                ),
+                false => (
+                    LitterKind::OrphanedCut,
+                    "what a delete that did not end had in hand, and nobody knows whether it was to: remove it, or rename it back",
+                ),
             };
             (log, kind.at(at, note))
         } else if let Some(log) = litter::log_of(name) {
@@ -280,14 +286,19 @@ impl Root {
         matches!(self.summary(place), Ok(Stored::Damaged(_)))
     }
 
-    /// Whether nobody can have gone on with the session after the holder of lease `number` moved a file of it away: its
-    /// lease is the last one. Where there is none at all, somebody may have gone on and left again.
-    fn is_deleted(&self, place: &Place, number: u64) -> bool {
-        let Some(id) = paths::decode_name(&place.name) else {
+    /// Whether nobody can have gone on with the session after the holder of a lease moved a file of it away: that lease is
+    /// the last one. Or it is what was to be deleted, and not missed: a later log has its name, or there is no lease.
+    fn is_deleted(&self, place: &Place, at: &str, deleted: &Deleted<'_>) -> bool {
+        let Some(id) = self.id_of(&place.bucket, &place.name, paths::file_name(at)) else {
             return false;
         };
         let numbers = directory_of(Some(&id)).and_then(|directory| self.numbers(&directory));
-        numbers.is_ok_and(|numbers| numbers.last() == Some(&number))
+        numbers.is_ok_and(|numbers| {
+            let is_missed =
+                || !numbers.is_empty() && self.kind(&place.log()) != Ok(Some(Kind::File));
+            numbers.last() == Some(&deleted.number)
+                || (self.is_identity_of(at, deleted.identity) && !is_missed())
+        })
     }
 }
 
