@@ -14,6 +14,7 @@ mod copy;
 mod cut;
 mod delete;
 mod fault;
+mod holding;
 mod identity;
 mod lease;
 mod leases;

@@ -248,6 +248,13 @@ impl Root {
         self.known.insert(id.to_owned(), known);
     }
 
+    /// Remembers where a listing saw a session, as long as that takes nobody's place.
+    pub(crate) fn note_seen(&mut self, id: &str, place: &Place) {
+        if self.known.len() < KNOWN_MAX && !self.known.contains_key(id) {
+            self.remember(id, place.clone(), None);
+        }
+    }
+
     /// Whether there is no second log of the session.
     pub(crate) fn note_sole(&mut self, id: &str, is_sole: bool) {
         if let Some(known) = self.known.get_mut(id) {

@@ -14,6 +14,7 @@ use annals_sdk::types::{Error, ErrorCode, SessionId};
 use crate::cut::cut_of;
 use crate::fault;
 use crate::files::Kind;
+use crate::holding::Holding;
 use crate::lease::{Lease, directory_of};
 use crate::litter::{self, Deleted};
 use crate::paths::{self, LEASES, LOG_SUFFIX};
@@ -82,6 +83,7 @@ struct Look {
     several: HashSet<String>,
     /// The names that the leases of stored sessions have.
     leased: HashMap<String, String>,
+    holding: Holding,
 }
 
 impl Look {
@@ -114,22 +116,31 @@ impl Root {
             seen: HashSet::new(),
             several: HashSet::new(),
             leased: HashMap::new(),
+            holding: Holding::default(),
         };
         let mut beside = Vec::new();
+        let mut logs = Vec::new();
         for bucket in self.buckets()? {
             // one that cannot be read is an entry of the listing
             let Ok(mut names) = self.names(&bucket) else {
                 continue;
             };
             names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+            let of_logs = names
+                .iter()
+                .filter_map(|(name, _)| name.strip_suffix(LOG_SUFFIX));
+            look.holding.add(&bucket, of_logs);
             for (name, kind) in names {
                 match name.strip_suffix(LOG_SUFFIX) {
-                    Some(log) if kind == Kind::File => self.look_at_log(&mut look, &bucket, log),
+                    Some(log) if kind == Kind::File => logs.push((bucket.clone(), log.to_owned())),
                     // an entry of the listing, too
                     Some(log) => look.note_leased(paths::decode_name(log)),
                     None => beside.push((bucket.clone(), name, kind)),
                 }
             }
+        }
+        for (bucket, log) in logs {
+            self.look_at_log(&mut look, bucket, log);
         }
         for (bucket, name, kind) in beside {
             if look.is_full() {
@@ -187,11 +198,9 @@ impl Root {
     }
 
     /// Notes whose log it is, and that it is not the only one.
-    fn look_at_log(&mut self, look: &mut Look, bucket: &str, name: &str) {
-        let place = Place {
-            bucket: bucket.to_owned(),
-            name: name.to_owned(),
-        };
+    fn look_at_log(&self, look: &mut Look, bucket: String, name: String) {
+        let place = Place { bucket, name };
+        let name = place.name.as_str();
         let header = self.header_of(&place);
         if header.is_none() && self.is_coming(&place) == Ok(true) {
             return;
@@ -207,7 +216,8 @@ impl Root {
         if look.seen.insert(id.clone()) || !look.several.insert(id.clone()) {
             return;
         }
-        let logs = self.search(&id).unwrap_or_default();
+        let buckets = look.holding.buckets_of(&id);
+        let logs = self.search_in(&id, buckets).unwrap_or_default();
         let note = fault::words_of_several(&logs);
         for log in logs.iter().skip(1) {
             look.add(Litter {

@@ -231,18 +231,19 @@ impl Root {
                 let Some(log) = name.strip_suffix(LOG_SUFFIX) else {
                     continue;
                 };
-                let place = Place {
+                let place = || Place {
                     bucket: bucket.clone(),
                     name: log.to_owned(),
                 };
-                let id = match self.header_of(&place) {
-                    Some(header) => Some(header.id),
-                    None if self.is_coming(&place)? => continue,
-                    None => paths::decode_name(log),
+                // read only where the name does not say whose it is
+                let id = match paths::decode_name(log) {
+                    Some(id) => Some(id),
+                    None => self.header_of(&place()).map(|header| header.id),
                 };
+                let lease = id.map(|id| paths::lease_name(&id));
                 // of a log without a readable id nobody knows which lease is its
-                let Some(id) = id else { return Ok(true) };
-                if paths::lease_name(&id).as_deref() == Ok(lease_name) {
+                let is_leased = lease.is_none_or(|lease| lease.as_deref() == Ok(lease_name));
+                if is_leased && !self.is_coming(&place())? {
                     return Ok(true);
                 }
             }
