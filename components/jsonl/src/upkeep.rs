@@ -42,6 +42,8 @@ pub enum LitterKind {
     DamagedLease,
     /// A summary that cannot be read.
     DamagedSummary,
+    /// What was damaged and moved out of the way.
+    Kept,
 }
 
 impl LitterKind {
@@ -263,6 +265,13 @@ impl Root {
         } else if let Some(log) = log_of_summary(name) {
             match (is_stored(log), name.ends_with(SUMMARY_SUFFIX)) {
                 (false, _) => (log, LitterKind::Orphan.at(at, "a summary without its log")),
+                (true, false) => (
+                    log,
+                    LitterKind::Kept.at(
+                        at,
+                        "a damaged summary, kept when a new one was made; it goes with its session",
+                    ),
+                ),
                 (true, true) if self.has_damaged_summary(&place(log)) => {
                     let note = "the summary is damaged; --fix makes a new one and keeps this one beside it";
                     (log, LitterKind::DamagedSummary.at(at, note))
@@ -276,7 +285,8 @@ impl Root {
         } else {
             return;
         };
-        if kind != Kind::File && litter.kind != LitterKind::DamagedSummary {
+        let is_of_any_kind = matches!(litter.kind, LitterKind::DamagedSummary | LitterKind::Kept);
+        if kind != Kind::File && !is_of_any_kind {
             return;
         }
         litter.id = self.id_of(bucket, log, name);

@@ -36,10 +36,20 @@ impl Root {
             if look.is_full() {
                 return;
             }
-            if name == publish::NO_LINKS || name.ends_with(AWAY_SUFFIX) {
+            if name == publish::NO_LINKS {
                 continue;
             }
             let directory = format!("{LEASES}/{name}");
+            if name.ends_with(AWAY_SUFFIX) {
+                look.add(match self.is_empty_file(&directory) {
+                    true => LitterKind::Temporary.at(directory, "nothing, moved out of the way"),
+                    false => LitterKind::Kept.at(
+                        directory,
+                        "what stood in the place of a lease and was moved out of the way",
+                    ),
+                });
+                continue;
+            }
             let lease_name = name.strip_suffix(LEASE_SUFFIX);
             let (Some(lease_name), Kind::Directory) = (lease_name, kind) else {
                 let note = format!(
@@ -144,6 +154,9 @@ impl Root {
                 (Some(Kind::Directory), Some(lease_name)) => {
                     self.remove_lease_of_nobody(place, lease_name, token)
                 }
+                (Some(_), _) if name.ends_with(AWAY_SUFFIX) && self.is_empty_file(place) => {
+                    self.remove(place)
+                }
                 (Some(_), _) if *name == publish::NO_LINKS || name.ends_with(AWAY_SUFFIX) => {
                     Err(no_litter(place))
                 }
@@ -197,10 +210,17 @@ impl Root {
         }
     }
 
-    /// Keeps what is no lease, where it is in nobody's way.
+    fn is_empty_file(&self, place: &str) -> bool {
+        self.bytes_of(place) == Ok(Some(0))
+    }
+
+    /// Keeps what is no lease, where it is in nobody's way, unless there is nothing in it.
     fn move_away(&self, place: &str) -> Result<()> {
         if self.kind(place)?.is_none() {
             return Ok(());
+        }
+        if self.is_empty_file(place) {
+            return self.remove(place);
         }
         let below = place.split_once('/').map(|(_, below)| below);
         let name = match below {
