@@ -7,13 +7,16 @@
 //! Who updates a summary holds no lease. What it makes beside the log before that is gone is removed after it; later it
 //! finds that there is no log, see `summary.rs`.
 
+use std::io::{self, ErrorKind};
+
 use annals_core::fault::quoted;
 use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
 
+use crate::claim::UNLEASED;
 use crate::cut::cut_of;
 use crate::fault;
-use crate::files::Kind;
+use crate::files::{Kind, Mode};
 use crate::lease::number_of;
 use crate::litter;
 use crate::place::Place;
@@ -73,10 +76,24 @@ impl Root {
         id: &str,
         token: &str,
     ) -> Result<()> {
-        let aside = litter::deleted(place, number_of(token).unwrap_or(0));
-        match self.files.rename(&self.path(relative), &self.path(&aside)) {
+        // what cannot be read is told from nothing else
+        let identity = self
+            .identity_of(relative)
+            .unwrap_or_else(|_| litter::digits());
+        let aside = litter::deleted(place, &identity, number_of(token).unwrap_or(0));
+        let rename = || self.files.rename(&self.path(relative), &self.path(&aside));
+        let moved = match rename() {
+            // a full directory takes no other name
+            Err(error) if fault::is_full(&error) => {
+                self.make_room(place, id, token)?;
+                let rename = || self.files.rename(&self.path(relative), &self.path(&aside));
+                rename()
+            }
+            moved => moved,
+        };
+        match moved {
             Ok(()) => {}
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
             Err(error) => return Err(fault::of_files("remove", relative, &error)),
         }
         let held = self.check_lease(id, token);
@@ -84,7 +101,7 @@ impl Root {
         let Err(error) = held.and_then(|()| self.remove(&aside)) else {
             return Ok(());
         };
-        if self.publish(&aside, relative).is_ok() {
+        if self.give_name_back(&aside, relative).is_ok() {
             // the one name is durable before the other one goes; where that fails both stay
             if self.sync_removal(&place.bucket).is_ok() {
                 self.discard(&aside);
@@ -92,7 +109,11 @@ impl Root {
             }
             return Err(error);
         }
-        // what has its name by now is somebody else's
+        // what has its name by now is somebody else's, and it was not to be deleted any more
+        if error.code == ErrorCode::Busy {
+            let kept = litter::deleted(place, &litter::digits(), number_of(token).unwrap_or(0));
+            let _ = self.files.rename(&self.path(&aside), &self.path(&kept));
+        }
         if relative != place.log() || error.code == ErrorCode::Busy {
             return Err(error);
         }
@@ -103,6 +124,31 @@ impl Root {
         };
         self.removed.insert(id.to_owned(), removed);
         Err(not_for_good(id, "its bytes are still there", error))
+    }
+
+    // A full medium may have no room for a second name, and then nobody makes a file of that name just now.
+    fn give_name_back(&self, aside: &str, relative: &str) -> io::Result<()> {
+        match self.publish(aside, relative) {
+            Err(error) if fault::is_full(&error) && self.kind(relative) == Ok(None) => {
+                self.files.rename(&self.path(aside), &self.path(relative))
+            }
+            published => published,
+        }
+    }
+
+    // Cuts a log that goes anyway, through a handle that was opened before the lease was looked at: what a successor
+    // reads is a copy of it. Without a lease there is none.
+    fn make_room(&mut self, place: &Place, id: &str, token: &str) -> Result<()> {
+        if token == UNLEASED {
+            return Ok(());
+        }
+        let log = place.log();
+        let opened = self.open_to_write(&log, Mode::Overwrite);
+        self.check_lease(id, token)?;
+        self.forget_end(id);
+        opened?
+            .set_bytes(0)
+            .map_err(|error| fault::of_files("cut", &log, &error))
     }
 
     /// A session that was removed is not said to be gone before that is durable.
@@ -138,7 +184,7 @@ fn is_beside(name: &str, of: &str) -> bool {
         .and_then(|rest| rest.strip_prefix('.'));
     let log = litter::log_of_lock(name)
         .or_else(|| litter::log_of_damaged(name))
-        .or_else(|| Some(litter::log_of_deleted(name)?.0));
+        .or_else(|| Some(litter::Deleted::parse(name)?.log));
     cut_of(name, of).is_some()
         || rest == Some("summary")
         || log == Some(of)

@@ -193,6 +193,14 @@ pub fn is_without_links(error: &io::Error) -> bool {
         )
 }
 
+/// Whether the medium has no room.
+pub fn is_full(error: &io::Error) -> bool {
+    matches!(
+        kind_of(error),
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded
+    )
+}
+
 /// An input/output error, by WASI's numbers.
 const WASI_IO: i32 = 29;
 

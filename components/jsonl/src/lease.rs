@@ -10,6 +10,9 @@ use crate::paths::{self, LEASES};
 /// The longest JSON of a holder.
 pub const HOLDER_BYTES_MAX: usize = 16 << 10;
 
+/// The digits that tell one taking of a lease from every other.
+pub(crate) const TAKING_BYTES: usize = 16;
+
 /// `renewals`, `held` or `free`, `due ` or `done`: of one length, so that it is written over in place.
 pub(crate) const STATE_BYTES: usize = 31;
 
@@ -23,6 +26,8 @@ pub(crate) struct Lease {
     pub(crate) is_free: bool,
     pub(crate) is_fence_due: bool,
     pub(crate) holder: String,
+    /// Digits of this taking alone; empty in a lease without.
+    pub(crate) taking: String,
     /// Whether it is what a writer makes.
     pub(crate) is_whole: bool,
 }
@@ -33,7 +38,8 @@ impl Lease {
     pub(crate) fn parse(number: u64, text: &str) -> Lease {
         let state = text.get(..STATE_BYTES).unwrap_or_default();
         let mut words = state.split_ascii_whitespace();
-        let holder = text.get(STATE_BYTES..).unwrap_or_default();
+        let rest = text.get(STATE_BYTES..).unwrap_or_default().trim_end();
+        let (holder, taking) = rest.split_once('\n').unwrap_or((rest, ""));
         let is_object =
             || serde_json::from_str::<Value>(holder).is_ok_and(|value| value.is_object());
         let mut lease = Lease {
@@ -41,7 +47,8 @@ impl Lease {
             renewals: words.next().and_then(|word| word.parse().ok()).unwrap_or(0),
             is_free: words.next() == Some("free"),
             is_fence_due: words.next() != Some("done"),
-            holder: holder.trim_end().to_owned(),
+            holder: holder.to_owned(),
+            taking: taking.to_owned(),
             is_whole: false,
         };
         lease.is_whole = lease.state() == state && is_object();
@@ -54,18 +61,24 @@ impl Lease {
         format!("{:020} {use_now} {fence}\n", self.renewals)
     }
 
+    /// The whole file.
+    pub(crate) fn text(&self) -> String {
+        format!("{}{}\n{}\n", self.state(), self.holder, self.taking)
+    }
+
     // The number alone would do among leases of one session's life; the hash tells a number taken again after a
-    // delete from the one before.
+    // delete from the one before, also when the same holder takes it.
     pub(crate) fn token(&self) -> String {
-        format!(
-            "{}.{}",
-            self.number,
-            paths::hash_hex(self.holder.as_bytes(), 16)
-        )
+        format!("{}.{}", self.number, self.hash())
+    }
+
+    pub(crate) fn hash(&self) -> String {
+        paths::hash_hex(format!("{}{}", self.holder, self.taking).as_bytes(), 16)
     }
 
     pub(crate) fn is_same_as(&self, other: &Lease) -> bool {
-        self.number == other.number && self.holder == other.holder
+        self.number == other.number
+            && (&self.holder, &self.taking) == (&other.holder, &other.taking)
     }
 }
 
@@ -87,24 +100,41 @@ pub(crate) fn number_of(token: &str) -> Option<u64> {
     number.parse().ok().filter(|number| *number <= NUMBER_MAX)
 }
 
-/// A holder's JSON on one line.
-pub(crate) fn checked_holder(holder: &str) -> Result<String> {
-    let invalid = |message: String| Error::new(ErrorCode::Invalid, "holder-invalid", message);
-    let parsed: Value = serde_json::from_str(holder)
-        .map_err(|error| invalid(format!("the holder must be a JSON object: {error}")))?;
-    if !parsed.is_object() {
-        return Err(invalid("the holder must be a JSON object".to_owned()));
+/// What is asked for with a lease.
+pub(crate) struct Asked {
+    /// The holder's JSON, on one line.
+    pub(crate) holder: String,
+    /// Whether the session is to be deleted, and nothing else.
+    pub(crate) is_to_delete: bool,
+    /// What was stored when that was first asked for, as a `busy` said it.
+    pub(crate) stored: Option<String>,
+}
+
+impl Asked {
+    /// Refuses what is no small JSON object.
+    pub(crate) fn parse(holder: &str) -> Result<Asked> {
+        let invalid = |message: String| Error::new(ErrorCode::Invalid, "holder-invalid", message);
+        let parsed: Value = serde_json::from_str(holder)
+            .map_err(|error| invalid(format!("the holder must be a JSON object: {error}")))?;
+        if !parsed.is_object() {
+            return Err(invalid("the holder must be a JSON object".to_owned()));
+        }
+        // on one line, whatever it came as
+        let holder = parsed.to_string();
+        if holder.len() > HOLDER_BYTES_MAX {
+            let bytes = holder.len() as u64;
+            return Err(fault::of_limit(
+                "holder-bytes-max",
+                "the holder",
+                bytes,
+                HOLDER_BYTES_MAX as u64,
+            ));
+        }
+        let text = |name: &str| parsed.get(name).and_then(Value::as_str);
+        Ok(Asked {
+            is_to_delete: text("task") == Some("delete"),
+            stored: text("stored").map(str::to_owned),
+            holder,
+        })
     }
-    // on one line, whatever it came as
-    let holder = parsed.to_string();
-    if holder.len() > HOLDER_BYTES_MAX {
-        let bytes = holder.len() as u64;
-        return Err(fault::of_limit(
-            "holder-bytes-max",
-            "the holder",
-            bytes,
-            HOLDER_BYTES_MAX as u64,
-        ));
-    }
-    Ok(holder)
 }

@@ -18,10 +18,14 @@ use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
 use serde_json::Value;
 
+use crate::claim::UNLEASED;
 use crate::fault;
 use crate::files::{Kind, Mode};
-use crate::lease::{HOLDER_BYTES_MAX, Lease, NUMBER_MAX, STATE_BYTES, directory_of, number_of};
+use crate::lease::{
+    HOLDER_BYTES_MAX, Lease, NUMBER_MAX, STATE_BYTES, TAKING_BYTES, directory_of, number_of,
+};
 use crate::lines;
+use crate::litter;
 use crate::root::Root;
 
 /// How often a lease is tried when others are quicker.
@@ -40,6 +44,9 @@ impl Root {
     pub fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
         let directory = directory_of(id)?;
         self.check_lease_in(&directory, id, token)?;
+        if token == UNLEASED {
+            return Ok(());
+        }
         let number = number_of(token).unwrap_or(0);
         let (before, has_evicted) = match self.held.get(&directory) {
             Some(held) if held.token == token => (held.renewals, held.has_evicted),
@@ -114,22 +121,51 @@ impl Root {
     /// Removes the lease of a session that is no more.
     pub(crate) fn remove_lease(&mut self, id: &str, token: &str) -> Result<()> {
         let directory = directory_of(Some(id))?;
-        self.remove_numbers(&directory, number_of(token).unwrap_or(0))
+        self.remove_numbers(&directory, token)
     }
 
-    /// Removes the leases of a directory up to one number, and the directory.
-    pub(crate) fn remove_numbers(&mut self, directory: &str, own: u64) -> Result<()> {
+    /// Removes the lease of that token, those before it, and the directory: nothing once the lease is another one.
+    pub(crate) fn remove_numbers(&mut self, directory: &str, token: &str) -> Result<()> {
         self.held.remove(directory);
-        for number in self
-            .numbers(directory)?
-            .into_iter()
-            .filter(|number| *number <= own)
-        {
-            self.remove(&format!("{directory}/{number}"))?;
+        let own = number_of(token).unwrap_or(0);
+        let mut numbers = self.numbers(directory)?;
+        numbers.retain(|number| *number <= own);
+        for number in numbers {
+            if !self.remove_number(directory, number, token)? {
+                return Ok(());
+            }
         }
         // not empty when somebody came meanwhile, who then keeps it
         let _ = self.files.remove_directory(&self.path(directory));
         Ok(())
+    }
+
+    // False when the lease is another one by now. Who was stopped before this may meet the leases of a later session of
+    // that id, of which the numbers are the same: each is moved out of the way and looked at once more before it goes.
+    fn remove_number(&self, directory: &str, number: u64, token: &str) -> Result<bool> {
+        let own = number_of(token).unwrap_or(0);
+        let is_own = |relative: &str| -> Result<bool> {
+            let lease = self.lease_in(relative, own)?;
+            Ok(lease.is_some_and(|lease| lease.token() == token))
+        };
+        let last = format!("{directory}/{own}");
+        if !is_own(&last)? {
+            return Ok(false);
+        }
+        let relative = format!("{directory}/{number}");
+        let aside = litter::lease_aside(&relative);
+        match self.files.rename(&self.path(&relative), &self.path(&aside)) {
+            Ok(()) => {}
+            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(true),
+            Err(error) => return Err(fault::of_files("remove", &relative, &error)),
+        }
+        let is_own = is_own(if number == own { &aside } else { &last })?;
+        if !is_own {
+            // never over what has its name by then
+            let _ = self.publish(&aside, &relative);
+        }
+        self.remove(&aside)?;
+        Ok(is_own)
     }
 
     fn check_lease_in(&mut self, directory: &str, id: Option<&str>, token: &str) -> Result<()> {
@@ -145,7 +181,10 @@ impl Root {
         Err(self.busy(id, "lease-lost", holding.as_ref()))
     }
 
-    fn holds(&self, directory: &str, token: &str) -> Result<bool> {
+    pub(crate) fn holds(&self, directory: &str, token: &str) -> Result<bool> {
+        if token == UNLEASED {
+            return self.is_unleased(directory);
+        }
         let Some(number) = number_of(token) else {
             return Ok(false);
         };
@@ -184,20 +223,23 @@ impl Root {
     }
 
     pub(crate) fn lease(&self, directory: &str, number: u64) -> Result<Option<Lease>> {
-        let relative = format!("{directory}/{number}");
-        if !matches!(self.kind(&relative)?, None | Some(Kind::File)) {
+        self.lease_in(&format!("{directory}/{number}"), number)
+    }
+
+    fn lease_in(&self, relative: &str, number: u64) -> Result<Option<Lease>> {
+        if !matches!(self.kind(relative)?, None | Some(Kind::File)) {
             // held by nobody known
             return Ok(Some(Lease::parse(number, "")));
         }
-        let mut file = match self.files.open(&self.path(&relative), Mode::Read) {
+        let mut file = match self.files.open(&self.path(relative), Mode::Read) {
             Ok(file) => file,
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(fault::of_reading(&relative, &error)),
+            Err(error) => return Err(fault::of_reading(relative, &error)),
         };
         let mut bytes = Vec::new();
-        let bytes_max = STATE_BYTES + HOLDER_BYTES_MAX + 1;
+        let bytes_max = STATE_BYTES + HOLDER_BYTES_MAX + TAKING_BYTES + 2;
         lines::read_more(file.as_mut(), 0, bytes_max, &mut bytes)
-            .map_err(|error| fault::of_reading(&relative, &error))?;
+            .map_err(|error| fault::of_reading(relative, &error))?;
         Ok(Some(Lease::parse(number, &String::from_utf8_lossy(&bytes))))
     }
 

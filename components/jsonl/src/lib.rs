@@ -9,10 +9,13 @@
 pub mod files;
 pub mod paths;
 
+mod claim;
 mod copy;
 mod cut;
 mod delete;
 mod fault;
+mod holding;
+mod identity;
 mod lease;
 mod leases;
 mod lines;

@@ -1,7 +1,6 @@
 //! Listing: a header, a summary and the end of each log, whatever their lengths. One bad session never fails it,
 //! nor does a bucket that cannot be read.
 
-use std::collections::HashSet;
 use std::io::ErrorKind;
 
 use annals_core::fault::{Class, quoted};
@@ -12,6 +11,7 @@ use annals_sdk::types::{Error, ErrorCode, Listing, SessionEntry, SessionStatus};
 
 use crate::fault;
 use crate::files::{Handle, Kind, Mode};
+use crate::holding::Holding;
 use crate::lines::{self, FirstLine, LastLine};
 use crate::paths::{self, LOG_SUFFIX};
 use crate::place::Place;
@@ -28,8 +28,8 @@ pub const TAIL_BYTES_MAX: u64 = 64 << 10;
 pub(crate) struct Walk {
     cursor: String,
     buckets: Vec<Names>,
-    /// Names that more than one bucket has.
-    repeated: HashSet<String>,
+    /// Where names are, as far as there is more than one bucket.
+    holding: Holding,
 }
 
 /// The logs of a bucket.
@@ -61,8 +61,7 @@ impl Root {
             }
             let bucket = names.bucket.clone();
             walk.cursor = format!("{bucket}/{name}");
-            let is_repeated = walk.repeated.contains(&name);
-            sessions.extend(self.entry(&Place { bucket, name }, kind, is_repeated));
+            sessions.extend(self.entry(&Place { bucket, name }, kind, &walk.holding));
         }
         Ok(Listing {
             sessions,
@@ -79,19 +78,17 @@ impl Root {
             };
             buckets.push(Names { bucket, logs });
         }
-        let mut seen = HashSet::new();
-        let mut repeated = HashSet::new();
+        let mut holding = Holding::default();
         if buckets.len() > 1 {
-            for (name, _) in buckets.iter().flat_map(|names| &names.logs) {
-                if name != UNREAD_BUCKET && !seen.insert(name.as_str()) {
-                    repeated.insert(name.clone());
-                }
+            for names in &buckets {
+                let logs = names.logs.iter().map(|(name, _)| name.as_str());
+                holding.add(&names.bucket, logs.filter(|name| *name != UNREAD_BUCKET));
             }
         }
         Ok(Walk {
             cursor: String::new(),
             buckets,
-            repeated,
+            holding,
         })
     }
 
@@ -137,7 +134,7 @@ impl Root {
     }
 
     // None for a session that was deleted meanwhile, and for a log that is not the one that is read.
-    fn entry(&self, place: &Place, kind: Kind, is_repeated: bool) -> Option<SessionEntry> {
+    fn entry(&mut self, place: &Place, kind: Kind, holding: &Holding) -> Option<SessionEntry> {
         if place.name == UNREAD_BUCKET {
             return self.bucket_entry(&place.bucket, kind);
         }
@@ -151,14 +148,20 @@ impl Root {
             // a shortened name holds no id
             Some(_) | None => in_place.unwrap_or_else(|| place.name.clone()),
         };
-        if is_repeated {
-            let logs = self.search(&id).unwrap_or_default();
+        if holding.is_repeated(&place.name) {
+            let buckets = holding.buckets_of(&id);
+            let logs = self.search_in(&id, buckets).unwrap_or_default();
             if logs.len() > 1 && logs.iter().any(|log| log.place == *place) {
                 if logs.first().is_some_and(|first| first.place != *place) {
                     return None;
                 }
                 view.note_damage(fault::words_of_several(&logs));
             }
+        } else if view.header.as_ref().is_some_and(|header| header.id == id)
+            && holding.buckets_of(&id).len() < 2
+        {
+            // whoever lists reads next
+            self.note_seen(&id, place);
         }
         let summary = match self.summary(place) {
             Ok(Stored::Members(members)) => summary_out(&members),

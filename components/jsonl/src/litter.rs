@@ -5,7 +5,8 @@
 //! goes with the next update or with the session, and so do `<name>.summary.lock`, see `summary_lock.rs`, and `<name>.<16 hex digits>.summary.bad`,
 //! a summary that was damaged.
 //!
-//! `<name>.<16 hex digits>.<number>.deleted` is a file that the holder of that lease was deleting, see `delete.rs`.
+//! `<name>.<16 hex digits>.<number>.deleted` is a file that the holder of that lease was deleting, see `delete.rs`; the
+//! digits say what was to be deleted.
 
 use std::hash::{BuildHasher, RandomState};
 
@@ -47,8 +48,16 @@ impl Root {
     /// Removes what a writer left that lost the session's lease; the lease is ours.
     pub(crate) fn sweep(&self, place: &Place) -> Result<()> {
         for (name, kind) in self.names(&place.bucket)? {
-            if kind == Kind::File && is_of(&name, &place.name, SUFFIX) {
-                self.discard(&format!("{}/{name}", place.bucket));
+            let relative = format!("{}/{name}", place.bucket);
+            // of a delete that did not end goes what it was to delete, and nothing that came since
+            let is_deleted = |deleted: Deleted<'_>| {
+                deleted.log == place.name && self.is_identity_of(&relative, deleted.identity)
+            };
+            if kind == Kind::File
+                && (is_of(&name, &place.name, SUFFIX)
+                    || Deleted::parse(&name).is_some_and(is_deleted))
+            {
+                self.discard(&relative);
             }
         }
         Ok(())
@@ -61,6 +70,11 @@ fn unique(place: &Place, suffix: &str) -> String {
 
 fn with_digits(place: &Place, digits: &str, suffix: &str) -> String {
     format!("{}/{}.{digits}{suffix}", place.bucket, place.name)
+}
+
+/// Where a lease that is to be removed is put first: a temporary file beside it.
+pub(crate) fn lease_aside(relative: &str) -> String {
+    format!("{relative}.{}{SUFFIX}", digits())
 }
 
 /// Sixteen hex digits that nobody else has.
@@ -96,16 +110,33 @@ pub(crate) fn log_of_damaged(name: &str) -> Option<&str> {
     is_middle(middle).then_some(log)
 }
 
-/// Where the holder of lease `number` puts what it deletes before it is gone.
-pub(crate) fn deleted(place: &Place, number: u64) -> String {
-    unique(place, &format!(".{number}{DELETED_SUFFIX}"))
+/// Where the holder of lease `number` puts what it deletes before it is gone; the digits say what that is.
+pub(crate) fn deleted(place: &Place, identity: &str, number: u64) -> String {
+    with_digits(place, identity, &format!(".{number}{DELETED_SUFFIX}"))
 }
 
-/// The log that file `name` belonged to, and the number of the lease under which it was being deleted.
-pub(crate) fn log_of_deleted(name: &str) -> Option<(&str, u64)> {
-    let (rest, number) = name.strip_suffix(DELETED_SUFFIX)?.rsplit_once('.')?;
-    let (log, middle) = rest.rsplit_once('.')?;
-    Some((log, number.parse().ok().filter(|_| is_middle(middle))?))
+/// What a delete had in hand, by the name that it gave it.
+pub(crate) struct Deleted<'a> {
+    /// The log that it belonged to.
+    pub(crate) log: &'a str,
+    /// What it was when it was to be deleted, see `identity.rs`.
+    pub(crate) identity: &'a str,
+    /// The number of the lease under which it was being deleted.
+    pub(crate) number: u64,
+}
+
+impl<'a> Deleted<'a> {
+    /// None where file `name` is none.
+    pub(crate) fn parse(name: &'a str) -> Option<Self> {
+        let (rest, number) = name.strip_suffix(DELETED_SUFFIX)?.rsplit_once('.')?;
+        let (log, identity) = rest.rsplit_once('.')?;
+        let number = number.parse().ok().filter(|_| is_middle(identity))?;
+        Some(Deleted {
+            log,
+            identity,
+            number,
+        })
+    }
 }
 
 /// What a whole log is called before it is renamed, where there are no hard links: see `publish.rs`.

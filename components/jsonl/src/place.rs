@@ -111,13 +111,18 @@ impl Root {
 
     /// Every log of the session, the one that is read first.
     pub(crate) fn search(&self, id: &str) -> Result<Vec<Found>> {
+        self.search_in(id, self.buckets()?)
+    }
+
+    /// The same where it is known which buckets have its names.
+    pub(crate) fn search_in(&self, id: &str, buckets: Vec<String>) -> Result<Vec<Found>> {
         let names = [
             paths::encode_id(id).map_err(fault::of_empty_id)?,
             paths::spare_name(id).map_err(fault::of_empty_id)?,
         ];
         let mut unreadable = None;
         let mut logs = Vec::new();
-        'buckets: for bucket in self.buckets()? {
+        'buckets: for bucket in buckets {
             for name in &names {
                 let place = Place {
                     bucket: bucket.clone(),

@@ -209,7 +209,7 @@ impl Root {
     }
 
     // None where there is no file.
-    fn bytes_of(&self, relative: &str) -> Result<Option<u64>> {
+    pub(crate) fn bytes_of(&self, relative: &str) -> Result<Option<u64>> {
         if self.kind(relative)? != Some(Kind::File) {
             return Ok(None);
         }

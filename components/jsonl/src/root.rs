@@ -11,6 +11,7 @@ use std::rc::Rc;
 use annals_sdk::Result;
 use annals_sdk::types::Error;
 
+use crate::claim::UNLEASED;
 use crate::delete::Removed;
 use crate::fault;
 use crate::files::{Fs, Handle, Kind, Mode};
@@ -247,6 +248,13 @@ impl Root {
         self.known.insert(id.to_owned(), known);
     }
 
+    /// Remembers where a listing saw a session, as long as that takes nobody's place.
+    pub(crate) fn note_seen(&mut self, id: &str, place: &Place) {
+        if self.known.len() < KNOWN_MAX && !self.known.contains_key(id) {
+            self.remember(id, place.clone(), None);
+        }
+    }
+
     /// Whether there is no second log of the session.
     pub(crate) fn note_sole(&mut self, id: &str, is_sole: bool) {
         if let Some(known) = self.known.get_mut(id) {
@@ -298,8 +306,11 @@ impl Root {
     }
 
     /// Before anything is said of a log that is in doubt, a synced copy takes its place: no later sync of the old file
-    /// would say the truth.
+    /// would say the truth. Who may only delete writes nothing.
     pub(crate) fn settle_doubt(&mut self, id: &str, token: &str) -> Result<()> {
+        if token == UNLEASED {
+            return Err(self.busy(Some(id), "lease-lost", None));
+        }
         if self.doubted.contains(id) {
             self.check_lease(id, token)?;
             self.fence(id)?;

@@ -7,9 +7,10 @@ use annals_sdk::types::{Error, ErrorCode, Eviction, EvictionReason};
 
 use crate::fault;
 use crate::files::{Handle, Kind, Mode};
-use crate::lease::{Lease, NUMBER_MAX, checked_holder, directory_of};
+use crate::lease::{Asked, Lease, NUMBER_MAX, directory_of};
 use crate::leases::{ATTEMPTS_MAX, Held, shown};
-use crate::paths::{self, LEASES};
+use crate::litter;
+use crate::paths::LEASES;
 use crate::root::Root;
 
 impl Root {
@@ -21,47 +22,73 @@ impl Root {
         evict: Option<&Eviction>,
     ) -> Result<String> {
         let directory = directory_of(id)?;
-        let holder = checked_holder(holder)?;
+        let asked = Asked::parse(holder)?;
         self.check_directory(&directory)?;
         if let Some(id) = id {
             self.check_sole(id)?;
         }
+        match id.filter(|_| asked.is_to_delete) {
+            Some(id) => self.acquire_to_delete(id, &directory, &asked, evict),
+            None => self.take_lease(id, &directory, &asked, evict),
+        }
+    }
+
+    /// The next number.
+    pub(crate) fn take_lease(
+        &mut self,
+        id: Option<&str>,
+        directory: &str,
+        asked: &Asked,
+        evict: Option<&Eviction>,
+    ) -> Result<String> {
         for _ in 0..ATTEMPTS_MAX {
-            let present = self.present(&directory)?;
-            let evicted = |lease: &Lease| evict.filter(|evict| evict.token == lease.token());
+            let present = self.present(directory)?;
             let mut has_evicted = false;
             let mut taken = Lease {
                 number: 1,
                 renewals: 0,
                 is_free: false,
                 is_fence_due: false,
-                holder: holder.clone(),
+                holder: asked.holder.clone(),
+                taking: litter::digits(),
                 is_whole: true,
             };
             if let Some(lease) = &present {
-                // one that was to be given back, and could not be, is free
-                let is_unused = self.is_unused(&directory, &lease.token());
-                let is_silent = match (lease.is_free || is_unused, evicted(lease)) {
-                    (true, _) => false,
-                    (false, Some(eviction)) => eviction.why == EvictionReason::Silent,
-                    (false, None) => return Err(self.busy(id, "lease-held", Some(lease))),
-                };
+                let is_silent = self.check_may_follow(id, directory, lease, evict)?;
                 has_evicted = !lease.is_free;
-                taken.number = next_number(&directory, lease.number)?;
+                taken.number = next_number(directory, lease.number)?;
                 taken.is_fence_due = is_silent || lease.is_fence_due;
             }
-            if self.take(&directory, &taken, present.as_ref())? {
+            if self.take(directory, &taken, present.as_ref())? {
                 let token = taken.token();
-                let settled = self.settle(id, &directory, taken, has_evicted);
+                let settled = self.settle(id, directory, taken, has_evicted, asked);
                 match settled {
-                    Ok(()) => self.forget_unused(&directory),
-                    Err(_) => self.note_unused(&directory, token.clone()),
+                    Ok(()) => self.forget_unused(directory),
+                    Err(_) => self.note_unused(directory, token.clone()),
                 };
                 return settled.map(|()| token);
             }
         }
         let message = format!("{} is being taken by others; try again", shown(id));
         Err(Error::new(ErrorCode::Busy, "lease-contended", message))
+    }
+
+    /// `busy` unless the lease is free or its holder evicted; whether that one may wake up.
+    pub(crate) fn check_may_follow(
+        &self,
+        id: Option<&str>,
+        directory: &str,
+        lease: &Lease,
+        evict: Option<&Eviction>,
+    ) -> Result<bool> {
+        // one that was to be given back, and could not be, is free
+        if lease.is_free || self.is_unused(directory, &lease.token()) {
+            return Ok(false);
+        }
+        match evict.filter(|evict| evict.token == lease.token()) {
+            Some(eviction) => Ok(eviction.why == EvictionReason::Silent),
+            None => Err(self.busy(id, "lease-held", Some(lease))),
+        }
     }
 
     // A link could lead out of the root.
@@ -86,15 +113,11 @@ impl Root {
         previous: Option<&Lease>,
     ) -> Result<bool> {
         let relative = format!("{directory}/{}", taken.number);
-        let writer = paths::hash_hex(taken.holder.as_bytes(), 16);
-        let temporary = format!("{relative}.{writer}.tmp");
+        let temporary = litter::lease_aside(&relative);
         let Some(mut file) = self.open_new_lease(directory, &temporary)? else {
-            // what an earlier try of this holder left would be in the way of the next one
-            self.discard(&temporary);
             return Ok(false);
         };
-        let text = format!("{}{}\n", taken.state(), taken.holder);
-        let written = file.write_all(text.as_bytes());
+        let written = file.write_all(taken.text().as_bytes());
         let made = written.and_then(|()| self.publish(&temporary, &relative));
         self.discard(&temporary);
         match made {
@@ -161,10 +184,14 @@ impl Root {
         directory: &str,
         mut taken: Lease,
         has_evicted: bool,
+        asked: &Asked,
     ) -> Result<()> {
         if let Some(id) = id {
             self.forget_end(id);
-            if let Err(error) = self.settle_log(id, directory, &mut taken, has_evicted) {
+            if taken.is_fence_due && asked.is_to_delete {
+                // a log that goes needs no copy of itself; whoever writes it all the same pays the debt first
+                self.doubt(id);
+            } else if let Err(error) = self.settle_log(id, directory, &mut taken, has_evicted) {
                 // given back with its debt: a fence also makes the names durable
                 taken.is_free = true;
                 taken.is_fence_due = true;

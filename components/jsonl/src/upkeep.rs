@@ -14,8 +14,9 @@ use annals_sdk::types::{Error, ErrorCode, SessionId};
 use crate::cut::cut_of;
 use crate::fault;
 use crate::files::Kind;
+use crate::holding::Holding;
 use crate::lease::{Lease, directory_of};
-use crate::litter;
+use crate::litter::{self, Deleted};
 use crate::paths::{self, LEASES, LOG_SUFFIX};
 use crate::place::{Place, is_bucket};
 use crate::root::Root;
@@ -41,6 +42,8 @@ pub enum LitterKind {
     DamagedLease,
     /// A summary that cannot be read.
     DamagedSummary,
+    /// What was damaged and moved out of the way.
+    Kept,
 }
 
 impl LitterKind {
@@ -82,6 +85,7 @@ struct Look {
     several: HashSet<String>,
     /// The names that the leases of stored sessions have.
     leased: HashMap<String, String>,
+    holding: Holding,
 }
 
 impl Look {
@@ -114,22 +118,31 @@ impl Root {
             seen: HashSet::new(),
             several: HashSet::new(),
             leased: HashMap::new(),
+            holding: Holding::default(),
         };
         let mut beside = Vec::new();
+        let mut logs = Vec::new();
         for bucket in self.buckets()? {
             // one that cannot be read is an entry of the listing
             let Ok(mut names) = self.names(&bucket) else {
                 continue;
             };
             names.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+            let of_logs = names
+                .iter()
+                .filter_map(|(name, _)| name.strip_suffix(LOG_SUFFIX));
+            look.holding.add(&bucket, of_logs);
             for (name, kind) in names {
                 match name.strip_suffix(LOG_SUFFIX) {
-                    Some(log) if kind == Kind::File => self.look_at_log(&mut look, &bucket, log),
+                    Some(log) if kind == Kind::File => logs.push((bucket.clone(), log.to_owned())),
                     // an entry of the listing, too
                     Some(log) => look.note_leased(paths::decode_name(log)),
                     None => beside.push((bucket.clone(), name, kind)),
                 }
             }
+        }
+        for (bucket, log) in logs {
+            self.look_at_log(&mut look, bucket, log);
         }
         for (bucket, name, kind) in beside {
             if look.is_full() {
@@ -164,8 +177,8 @@ impl Root {
         if let Some(log) = litter::log_of_lock(name) {
             return self.break_summary_lock(&place_of(log), token);
         }
-        if let Some((log, number)) = litter::log_of_deleted(name) {
-            return match self.is_deleted(&place_of(log), number) {
+        if let Some(deleted) = Deleted::parse(name) {
+            return match self.is_deleted(&place_of(deleted.log), place, &deleted) {
                 true => self.remove(place),
                 false => Err(no_litter(place)),
             };
@@ -187,11 +200,9 @@ impl Root {
     }
 
     /// Notes whose log it is, and that it is not the only one.
-    fn look_at_log(&mut self, look: &mut Look, bucket: &str, name: &str) {
-        let place = Place {
-            bucket: bucket.to_owned(),
-            name: name.to_owned(),
-        };
+    fn look_at_log(&self, look: &mut Look, bucket: String, name: String) {
+        let place = Place { bucket, name };
+        let name = place.name.as_str();
         let header = self.header_of(&place);
         if header.is_none() && self.is_coming(&place) == Ok(true) {
             return;
@@ -207,7 +218,8 @@ impl Root {
         if look.seen.insert(id.clone()) || !look.several.insert(id.clone()) {
             return;
         }
-        let logs = self.search(&id).unwrap_or_default();
+        let buckets = look.holding.buckets_of(&id);
+        let logs = self.search_in(&id, buckets).unwrap_or_default();
         let note = fault::words_of_several(&logs);
         for log in logs.iter().skip(1) {
             look.add(Litter {
@@ -229,11 +241,17 @@ impl Root {
             token = self.summary_holder(&place(log)).ok().flatten();
             let note = "who changes the summary just now, or died while changing it; others wait two seconds for it at most";
             (log, LitterKind::Temporary.at(at, note))
-        } else if let Some((log, number)) = litter::log_of_deleted(name) {
-            let note = "what a delete that did not end had in hand; remove it, or rename it back";
-            let kind = match self.is_deleted(&place(log), number) {
-                true => LitterKind::Temporary,
-                false => LitterKind::OrphanedCut,
+        } else if let Some(deleted) = Deleted::parse(name) {
+            let log = deleted.log;
+            let (kind, note) = match self.is_deleted(&place(log), &at, &deleted) {
+                true => (
+                    LitterKind::Temporary,
+                    "what a delete that did not end was to delete",
+                ),
+                false => (
+                    LitterKind::OrphanedCut,
+                    "what a delete that did not end had in hand, and nobody knows whether it was to: remove it, or rename it back",
+                ),
             };
             (log, kind.at(at, note))
         } else if let Some(log) = litter::log_of(name) {
@@ -247,6 +265,13 @@ impl Root {
         } else if let Some(log) = log_of_summary(name) {
             match (is_stored(log), name.ends_with(SUMMARY_SUFFIX)) {
                 (false, _) => (log, LitterKind::Orphan.at(at, "a summary without its log")),
+                (true, false) => (
+                    log,
+                    LitterKind::Kept.at(
+                        at,
+                        "a damaged summary, kept when a new one was made; it goes with its session",
+                    ),
+                ),
                 (true, true) if self.has_damaged_summary(&place(log)) => {
                     let note = "the summary is damaged; --fix makes a new one and keeps this one beside it";
                     (log, LitterKind::DamagedSummary.at(at, note))
@@ -260,7 +285,8 @@ impl Root {
         } else {
             return;
         };
-        if kind != Kind::File && litter.kind != LitterKind::DamagedSummary {
+        let is_of_any_kind = matches!(litter.kind, LitterKind::DamagedSummary | LitterKind::Kept);
+        if kind != Kind::File && !is_of_any_kind {
             return;
         }
         litter.id = self.id_of(bucket, log, name);
@@ -280,14 +306,19 @@ impl Root {
         matches!(self.summary(place), Ok(Stored::Damaged(_)))
     }
 
-    /// Whether nobody can have gone on with the session after the holder of lease `number` moved a file of it away: its
-    /// lease is the last one. Where there is none at all, somebody may have gone on and left again.
-    fn is_deleted(&self, place: &Place, number: u64) -> bool {
-        let Some(id) = paths::decode_name(&place.name) else {
+    /// Whether nobody can have gone on with the session after the holder of a lease moved a file of it away: that lease is
+    /// the last one. Or it is what was to be deleted, and not missed: a later log has its name, or there is no lease.
+    fn is_deleted(&self, place: &Place, at: &str, deleted: &Deleted<'_>) -> bool {
+        let Some(id) = self.id_of(&place.bucket, &place.name, paths::file_name(at)) else {
             return false;
         };
         let numbers = directory_of(Some(&id)).and_then(|directory| self.numbers(&directory));
-        numbers.is_ok_and(|numbers| numbers.last() == Some(&number))
+        numbers.is_ok_and(|numbers| {
+            let is_missed =
+                || !numbers.is_empty() && self.kind(&place.log()) != Ok(Some(Kind::File));
+            numbers.last() == Some(&deleted.number)
+                || (self.is_identity_of(at, deleted.identity) && !is_missed())
+        })
     }
 }
 

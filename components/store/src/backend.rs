@@ -30,6 +30,8 @@ pub(crate) struct Backend<P> {
     pub(crate) root: Option<Root>,
     /// What the host found out about holders, by session, for the next acquire.
     pub(crate) evictions: BTreeMap<String, Eviction>,
+    /// What was stored of sessions when they were first to be deleted, as the backend says it, until they are.
+    pub(crate) to_delete: BTreeMap<String, String>,
 }
 
 impl<P: Persistence> Backend<P> {
@@ -41,6 +43,7 @@ impl<P: Persistence> Backend<P> {
             holder: "{}".to_owned(),
             root: None,
             evictions: BTreeMap::new(),
+            to_delete: BTreeMap::new(),
         }
     }
 
@@ -63,6 +66,7 @@ impl<P: Persistence> Backend<P> {
         }
         self.root = None;
         self.evictions.clear();
+        self.to_delete.clear();
         Ok((info, Medium::Other))
     }
 

@@ -52,7 +52,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             delegation_depth: None,
             extra: None,
         };
-        let others = self.beside(None).and(stored.as_ref());
+        let others = self.beside(None).and_source(parent, stored.as_ref());
         let session = self.seeded(header, &seed.lines, others)?;
         let key = self.keep(Slot::Prepared(Box::new(Live::new(session))));
         self.publish(key)

@@ -3,12 +3,25 @@
 
 use annals_sdk::types::{Error, ErrorCode, Eviction, LeaseScope};
 use annals_sdk::{Persistence, Result};
+use serde_json::{Map, Value};
 
 use crate::backend::Backend;
 use crate::convert::lease_lost;
 use crate::live::{Access, Live};
 use crate::observer::Observer;
 use crate::store::Store;
+
+/// How many sessions are remembered that were to be deleted and could not be yet.
+const TO_DELETE_MAX: usize = 4096;
+
+/// The session was written since it was to be deleted.
+const SESSION_CHANGED: &str = "session-changed";
+
+/// What the backend says that is stored, for it to compare later.
+fn stored_of(busy: &Error) -> Option<String> {
+    let detail: Value = serde_json::from_str(&busy.detail).ok()?;
+    detail.get("stored")?.as_str().map(str::to_owned)
+}
 
 /// The lease of the whole root and how many share it.
 pub(crate) struct Root {
@@ -24,6 +37,39 @@ impl<P: Persistence> Backend<P> {
 
     /// The token to write session `id` with.
     pub(crate) fn acquire(&mut self, id: &str) -> Result<String> {
+        let holder = self.holder.clone();
+        self.acquire_as(id, &holder)
+    }
+
+    /// The token to delete session `id` with, as it was stored when that was first asked for.
+    pub(crate) fn acquire_to_delete(&mut self, id: &str) -> Result<String> {
+        let mut holder: Map<String, Value> = serde_json::from_str(&self.holder).unwrap_or_default();
+        holder.insert("task".to_owned(), Value::from("delete"));
+        let stored = self.to_delete.remove(id);
+        if let Some(stored) = &stored {
+            holder.insert("stored".to_owned(), Value::from(stored.as_str()));
+        }
+        let taken = self.acquire_as(id, &Value::from(holder).to_string());
+        let Err(busy) = taken else { return taken };
+        if busy.reason == SESSION_CHANGED {
+            // since a call before this one
+            return Err(match stored {
+                Some(_) => busy.fact("asked-before", true),
+                None => busy,
+            });
+        }
+        if busy.code == ErrorCode::Busy
+            && let Some(stored) = stored.or_else(|| stored_of(&busy))
+        {
+            if self.to_delete.len() >= TO_DELETE_MAX {
+                self.to_delete.clear();
+            }
+            self.to_delete.insert(id.to_owned(), stored);
+        }
+        Err(busy)
+    }
+
+    fn acquire_as(&mut self, id: &str, holder: &str) -> Result<String> {
         let is_root = self.has_root_lease();
         if let Some(root) = self.root.as_mut().filter(|_| is_root) {
             root.users += 1;
@@ -31,9 +77,8 @@ impl<P: Persistence> Backend<P> {
         }
         // used up by this attempt, whatever comes of it: the host judges anew what a second `busy` names
         let eviction = self.evictions.remove(id);
-        let holder = self.holder.clone();
         let of = (!is_root).then_some(id);
-        let token = self.configured()?.acquire(of, &holder, eviction.as_ref())?;
+        let token = self.configured()?.acquire(of, holder, eviction.as_ref())?;
         if is_root {
             self.root = Some(Root {
                 token: token.clone(),

@@ -47,6 +47,8 @@ pub(crate) fn bytes_of_lines(lines: &str) -> u64 {
 pub(crate) struct Beside {
     bytes: u64,
     bytes_max: u64,
+    /// Of the session that it begins with, where it is a fork.
+    source_bytes: u64,
 }
 
 impl Beside {
@@ -57,8 +59,14 @@ impl Beside {
         if self.bytes == 0 || together <= self.bytes_max {
             return Ok(());
         }
+        // a fork is made beside its source, which nobody can close
+        let is_enough_to_close = self.source_bytes.saturating_add(bytes) <= self.bytes_max;
+        let cure = match self.source_bytes == 0 || is_enough_to_close {
+            true => "close other sessions first",
+            false => "fork an earlier part, for source and fork are held together",
+        };
         let message = format!(
-            "the open sessions would hold {together} bytes together, and at most {} are held in memory; close other sessions first",
+            "the open sessions would hold {together} bytes together, and at most {} are held in memory; {cure}",
             self.bytes_max
         );
         Err(Error::new(ErrorCode::Limit, "limit-reached", message)
@@ -67,10 +75,15 @@ impl Beside {
             .fact("max", self.bytes_max))
     }
 
-    /// The same, with another session among the others.
-    pub(crate) fn and(self, session: Option<&Session>) -> Beside {
-        let bytes = self.bytes + session.map_or(0, bytes_of);
-        Beside { bytes, ..self }
+    /// The same for a fork: its source is among the others, and not yet counted where it is only `stored`.
+    pub(crate) fn and_source(self, source: &Session, stored: Option<&Session>) -> Beside {
+        let bytes = self.bytes + stored.map_or(0, bytes_of);
+        let source_bytes = bytes_of(source);
+        Beside {
+            bytes,
+            source_bytes,
+            ..self
+        }
     }
 }
 
@@ -87,6 +100,7 @@ impl<P, O> Store<P, O> {
         Beside {
             bytes: held.map(|live| bytes_of(&live.session)).sum(),
             bytes_max: self.room.bytes_max,
+            source_bytes: 0,
         }
     }
 

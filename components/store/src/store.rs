@@ -198,10 +198,11 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
         self.backend.reading(id, |backend| backend.has(id))
     }
 
-    /// Remove a stored session for good.
+    /// Remove a stored session for good. While somebody else writes it, `busy`; asking again is part of the same wish.
     ///
     /// # Errors
-    /// `not-configured`; `not-found`; `busy`, with reason `session-live` where it is live here.
+    /// `not-configured`; `not-found`; `busy`, with reason `session-live` where it is live here, and `session-changed` where
+    /// it was written since it was first to be deleted: the next call begins anew.
     pub fn delete(&mut self, id: &str) -> Result<()> {
         self.backend.configured()?;
         if self.is_live(id) {
@@ -213,7 +214,7 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
             if !backend.has(id)? {
                 return Err(Error::not_found(id));
             }
-            let token = backend.acquire(id)?;
+            let token = backend.acquire_to_delete(id)?;
             let deleted = backend.delete(id, &token);
             // a lease that went with the session is none any more, and one that stays undoes nothing
             let _ = backend.release(id, &token);

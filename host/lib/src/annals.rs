@@ -1,5 +1,6 @@
 //! The handle: sessions of one backend.
 
+use std::cell::Cell;
 use std::sync::{Arc, PoisonError, RwLock};
 
 use crate::actor::Actor;
@@ -15,7 +16,7 @@ use crate::records::{
     SessionSummary,
 };
 use crate::session::{Handles, Session};
-use crate::waiting::Patience;
+use crate::waiting::{self, Patience};
 
 /// Entries asked for at a time when everything is listed.
 const LISTING_COUNT: u32 = 1000;
@@ -265,14 +266,24 @@ impl Annals {
     /// Removes a stored session for good.
     ///
     /// # Errors
-    /// `not-found`; `busy`: somebody holds it, or with reason `session-live` it is live here.
+    /// `not-found`; `busy`: somebody holds it, with reason `session-live` it is live here, and with `session-changed` it
+    /// was written while this call waited.
     pub fn delete(&self, id: &str) -> Result<()> {
-        self.shared.ask_waiting(|| {
-            let id = id.to_owned();
-            self.ask(move |linked| {
-                linked.ask_judging(&id, |linked| {
-                    linked.ask(|store, data| store.call_delete(data, &id))
-                })
+        let is_first = Cell::new(true);
+        self.shared.ask_waiting(|| match self.ask_to_delete(id) {
+            // since a call before this one, which gave up
+            Err(error) if is_first.replace(false) && waiting::was_asked_before(&error) => {
+                self.ask_to_delete(id)
+            }
+            answer => answer,
+        })
+    }
+
+    fn ask_to_delete(&self, id: &str) -> Result<()> {
+        let id = id.to_owned();
+        self.ask(move |linked| {
+            linked.ask_judging(&id, |linked| {
+                linked.ask(|store, data| store.call_delete(data, &id))
             })
         })
     }

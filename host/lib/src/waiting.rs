@@ -6,6 +6,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
 use crate::error::{Error, Result};
 use crate::records::ErrorCode;
 
@@ -51,9 +53,24 @@ impl Patience {
     }
 }
 
-/// A lease that was lost never comes back, and a session that is live here is ours.
+/// A lease that was lost never comes back, a session that is live here is ours, and one that was written since it was to
+/// be deleted is for the caller to look at.
 fn is_worth_waiting(error: &Error) -> bool {
-    error.code == ErrorCode::Busy && !matches!(error.reason.as_str(), "lease-lost" | "session-live")
+    let is_final = matches!(
+        error.reason.as_str(),
+        "lease-lost" | "session-live" | SESSION_CHANGED
+    );
+    error.code == ErrorCode::Busy && !is_final
+}
+
+/// The reason of a delete that is refused for what was stored since.
+const SESSION_CHANGED: &str = "session-changed";
+
+/// Whether a delete is refused for what was stored since an earlier call.
+pub(crate) fn was_asked_before(error: &Error) -> bool {
+    let detail: Option<Value> = serde_json::from_str(&error.detail).ok();
+    let fact = |detail: Value| detail.get("asked-before")?.as_bool();
+    error.reason == SESSION_CHANGED && detail.and_then(fact).unwrap_or(false)
 }
 
 /// Half of it to all of it, so that contenders do not try in step.
@@ -91,6 +108,7 @@ mod tests {
         assert!(started.elapsed() >= Duration::from_millis(300));
         assert_eq!(tries(&patience, "lease-lost"), 1);
         assert_eq!(tries(&patience, "session-live"), 1);
+        assert_eq!(tries(&patience, "session-changed"), 1);
         patience.end();
         assert_eq!(tries(&patience, "lease-held"), 1);
         assert_eq!(tries(&Patience::new(Duration::ZERO), "lease-held"), 1);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::fault::Loss;
 
 /// Blocks of a disk.
-const BLOCK_BYTES: usize = 4096;
+pub(crate) const BLOCK_BYTES: usize = 4096;
 
 /// Whether a change is on the disk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,6 +7,7 @@ use annals_jsonl::files::{Handle, Mode};
 
 use crate::directory::Node;
 use crate::fault::{Fault, Loss, Operation};
+use crate::file::BLOCK_BYTES;
 use crate::sim::{Sim, shown};
 use crate::tree::failed;
 
@@ -47,12 +48,16 @@ impl SimHandle {
             }
             Some(fault) => return state.fail(fault, &format!("Write {what}")),
         };
+        let is_full = state.is_full;
         let file = state.tree.file_mut(self.node)?;
         let at = match self.mode {
             Mode::Append => file.seen().len(),
             Mode::Overwrite | Mode::New => self.at,
             Mode::Read => return failed(EBADF),
         };
+        if is_full && at + fitting > file.seen().len().next_multiple_of(BLOCK_BYTES) {
+            return state.fail(Fault::NoSpace, &format!("Write {what}"));
+        }
         file.write(at, &bytes[..fitting]);
         self.at = at + fitting;
         state.keep(Operation::Write, format!("{what}, {fitting} bytes"));

@@ -43,6 +43,7 @@ pub(crate) struct State {
     // the rest of a write that stopped half-way
     pub(crate) rest: Option<Fault>,
     links: Option<Fault>,
+    pub(crate) is_full: bool,
     pub(crate) misuse: Vec<String>,
 }
 
@@ -58,6 +59,12 @@ impl Sim {
     pub fn without_links(self, fault: Fault) -> Sim {
         self.0.borrow_mut().links = Some(fault);
         self
+    }
+
+    /// The disk has no free block, until a file is cut or removed: no directory takes another name, and no file grows
+    /// beyond its last block.
+    pub fn fill(&self) {
+        self.0.borrow_mut().is_full = true;
     }
 
     /// From now on the disk is kept after each operation, to be taken with [`Sim::steps`].
@@ -155,6 +162,7 @@ impl Sim {
             return state.fail(fault, &format!("{operation:?} {what}"));
         }
         let changed = change(&mut state.tree)?;
+        state.is_full &= !matches!(operation, Operation::SetLength | Operation::Remove);
         state.keep(operation, what);
         Ok(changed)
     }
@@ -169,7 +177,9 @@ impl State {
             plan.at == at || (plan.is_lasting && plan.at < at && plan.fault.lasts_for(operation))
         });
         let links = self.links.filter(|_| operation == Operation::Link);
-        planned.map(|plan| plan.fault).or(links)
+        let is_named = operation != Operation::Write && Fault::NoSpace.lasts_for(operation);
+        let full = (self.is_full && is_named).then_some(Fault::NoSpace);
+        planned.map(|plan| plan.fault).or(links).or(full)
     }
 
     pub(crate) fn fail<T>(&mut self, fault: Fault, what: &str) -> io::Result<T> {

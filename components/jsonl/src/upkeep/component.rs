@@ -37,6 +37,7 @@ impl wit::Guest for Component {
                 LitterKind::Duplicate => wit::LitterKind::Duplicate,
                 LitterKind::DamagedLease => wit::LitterKind::DamagedLease,
                 LitterKind::DamagedSummary => wit::LitterKind::DamagedSummary,
+                LitterKind::Kept => wit::LitterKind::Kept,
             },
             place: litter.place,
             id: litter.id,

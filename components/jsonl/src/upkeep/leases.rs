@@ -36,10 +36,20 @@ impl Root {
             if look.is_full() {
                 return;
             }
-            if name == publish::NO_LINKS || name.ends_with(AWAY_SUFFIX) {
+            if name == publish::NO_LINKS {
                 continue;
             }
             let directory = format!("{LEASES}/{name}");
+            if name.ends_with(AWAY_SUFFIX) {
+                look.add(match self.is_empty_file(&directory) {
+                    true => LitterKind::Temporary.at(directory, "nothing, moved out of the way"),
+                    false => LitterKind::Kept.at(
+                        directory,
+                        "what stood in the place of a lease and was moved out of the way",
+                    ),
+                });
+                continue;
+            }
             let lease_name = name.strip_suffix(LEASE_SUFFIX);
             let (Some(lease_name), Kind::Directory) = (lease_name, kind) else {
                 let note = format!(
@@ -144,6 +154,9 @@ impl Root {
                 (Some(Kind::Directory), Some(lease_name)) => {
                     self.remove_lease_of_nobody(place, lease_name, token)
                 }
+                (Some(_), _) if name.ends_with(AWAY_SUFFIX) && self.is_empty_file(place) => {
+                    self.remove(place)
+                }
                 (Some(_), _) if *name == publish::NO_LINKS || name.ends_with(AWAY_SUFFIX) => {
                     Err(no_litter(place))
                 }
@@ -180,6 +193,7 @@ impl Root {
             is_free: true,
             is_fence_due: true,
             holder: "{}".to_owned(),
+            taking: litter::digits(),
             is_whole: true,
         };
         if present.token() != token || !self.take(directory, &followed, Some(&present))? {
@@ -190,16 +204,23 @@ impl Root {
         let lease_name = paths::file_name(directory).strip_suffix(LEASE_SUFFIX);
         match lease_name {
             Some(name) if !self.has_session_leased_as(name)? => {
-                self.remove_numbers(directory, followed.number)
+                self.remove_numbers(directory, &followed.token())
             }
             Some(_) | None => Ok(()),
         }
     }
 
-    /// Keeps what is no lease, where it is in nobody's way.
+    fn is_empty_file(&self, place: &str) -> bool {
+        self.bytes_of(place) == Ok(Some(0))
+    }
+
+    /// Keeps what is no lease, where it is in nobody's way, unless there is nothing in it.
     fn move_away(&self, place: &str) -> Result<()> {
         if self.kind(place)?.is_none() {
             return Ok(());
+        }
+        if self.is_empty_file(place) {
+            return self.remove(place);
         }
         let below = place.split_once('/').map(|(_, below)| below);
         let name = match below {
@@ -221,8 +242,7 @@ impl Root {
         if lease.as_ref().map_or_else(String::new, Lease::token) != token {
             return Err(has_another_holder(place));
         }
-        let own = lease.map_or(0, |lease| lease.number);
-        self.remove_numbers(place, own)
+        self.remove_numbers(place, token)
     }
 
     fn has_session_leased_as(&self, lease_name: &str) -> Result<bool> {
@@ -231,18 +251,19 @@ impl Root {
                 let Some(log) = name.strip_suffix(LOG_SUFFIX) else {
                     continue;
                 };
-                let place = Place {
+                let place = || Place {
                     bucket: bucket.clone(),
                     name: log.to_owned(),
                 };
-                let id = match self.header_of(&place) {
-                    Some(header) => Some(header.id),
-                    None if self.is_coming(&place)? => continue,
-                    None => paths::decode_name(log),
+                // read only where the name does not say whose it is
+                let id = match paths::decode_name(log) {
+                    Some(id) => Some(id),
+                    None => self.header_of(&place()).map(|header| header.id),
                 };
+                let lease = id.map(|id| paths::lease_name(&id));
                 // of a log without a readable id nobody knows which lease is its
-                let Some(id) = id else { return Ok(true) };
-                if paths::lease_name(&id).as_deref() == Ok(lease_name) {
+                let is_leased = lease.is_none_or(|lease| lease.as_deref() == Ok(lease_name));
+                if is_leased && !self.is_coming(&place())? {
                     return Ok(true);
                 }
             }

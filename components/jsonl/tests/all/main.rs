@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, clippy::indexing_slicing, clippy::panic)]
 
 mod append;
+mod buckets;
 mod create;
 mod cut;
 mod delete;

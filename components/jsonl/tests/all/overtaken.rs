@@ -299,3 +299,42 @@ fn an_update_waits_for_less_than_half_the_time_to_live() {
         }
     }
 }
+
+/// The same holder had the same token again after a delete, and a delete that was stopped right before its lease went took
+/// the lease of the next session of that id along.
+#[test]
+fn a_late_delete_leaves_the_lease_of_the_next_session() {
+    for (moment, suffix) in [
+        ("kind", "s.lease/1"),
+        ("rename", ".tmp"),
+        ("remove", ".tmp"),
+    ] {
+        let mut stand = Stand::new();
+        let old = stand.stored("s", 1);
+        let root = stand.root.path().to_owned();
+        let tokens = Rc::new(RefCell::new(Vec::new()));
+        let taken = Rc::clone(&tokens);
+        let is_done = Cell::new(false);
+        let hook: Hook = Rc::new(move |operation, path| {
+            let name = path.to_string_lossy();
+            let is_due =
+                operation == moment && name.contains("s.lease/1") && name.ends_with(suffix);
+            if !is_due || root.join("_no-cwd/s.jsonl").exists() || is_done.replace(true) {
+                return Ok(());
+            }
+            let _ = fs::remove_dir_all(root.join("_leases/s.lease"));
+            let mut other = backend(&root, Rc::new(annals_jsonl::files::Disk), &[]);
+            let token = other.acquire(Some("s"), HOLDER, None).unwrap();
+            other.create(&header("s"), &token, &batch(0, 1)).unwrap();
+            taken.borrow_mut().push(token);
+            Ok(())
+        });
+        let mut late = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+        let _ = late.delete("s", &old);
+        let token = tokens.borrow_mut().pop().unwrap();
+        assert_ne!(token, old, "{moment}");
+        let mut other = stand.other();
+        other.append("s", &token, &batch(1, 1)).unwrap();
+        assert_eq!(lines(&mut other, "s"), batch(0, 2).lines, "{moment}");
+    }
+}

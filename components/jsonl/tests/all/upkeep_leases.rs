@@ -58,15 +58,27 @@ fn each_bad_entry_is_one_find_and_is_moved_away() {
         assert_eq!(kinds, [(LitterKind::DamagedLease, place)], "{found:?}");
         let damaged = found.iter().find(|found| found.place == place).unwrap();
         let is_number = damaged.token.is_some();
+        let is_empty = fs::read(stand.path(place)).is_ok_and(|bytes| bytes.is_empty());
         for _ in 0..2 {
             let removed = stand.backend.remove_litter(place, damaged.token.as_deref());
             removed.unwrap_or_else(|error| assert!(is_number, "{error:?}"));
         }
         let found = stand.backend.inspect(99).unwrap();
+        // named, unless there was nothing in it
+        let is_kept = |found: &&annals_jsonl::upkeep::Litter| found.kind == LitterKind::Kept;
+        let kept: Vec<_> = found.iter().filter(is_kept).collect();
+        assert!(kept.iter().all(|kept| kept.place.ends_with(".bad")));
+        assert_eq!(kept.len(), usize::from(!is_empty), "{found:?}");
         assert!(
-            found.iter().all(|found| found.kind == LitterKind::Lease),
+            found
+                .iter()
+                .all(|found| found.kind == LitterKind::Lease || is_kept(&found)),
             "{found:?}"
         );
+        for kept in kept {
+            let removed = stand.backend.remove_litter(&kept.place, None);
+            assert_eq!(removed.unwrap_err().code, ErrorCode::Invalid);
+        }
         // nobody is in the way, and nobody else lost anything
         let mut other = stand.other();
         let own = other.acquire(Some("s"), HOLDER, None).unwrap();

@@ -24,6 +24,9 @@ impl Fs for Watched {
     }
     fn open(&self, path: &Path, mode: Mode) -> io::Result<Box<dyn Handle>> {
         (self.0)("open", path)?;
+        if mode == Mode::New {
+            (self.0)("open new", path)?;
+        }
         Ok(Box::new(WatchedHandle {
             inner: Disk.open(path, mode)?,
             path: path.to_owned(),
@@ -35,6 +38,7 @@ impl Fs for Watched {
         Disk.names(directory)
     }
     fn make_directory(&self, path: &Path) -> io::Result<()> {
+        (self.0)("make directory", path)?;
         Disk.make_directory(path)
     }
     fn link(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -73,6 +77,7 @@ impl Handle for WatchedHandle {
         self.inner.write(bytes)
     }
     fn set_bytes(&mut self, bytes: u64) -> io::Result<()> {
+        (self.hook)("set bytes", &self.path)?;
         self.inner.set_bytes(bytes)
     }
     fn sync(&mut self) -> io::Result<()> {

@@ -212,6 +212,28 @@ fn a_session_alone_has_only_the_limit_of_a_log() {
     store.open("a", OpenMode::Resume).unwrap();
 }
 
+/// Who forked one large session with no other one open was told to close other sessions.
+#[test]
+fn a_fork_that_has_no_room_beside_its_source_says_what_helps() {
+    let lines = stored_turn(0, "hi");
+    for is_live in [false, true] {
+        let (mut store, medium, _) = setting();
+        medium.plant("stored", &lines, 3);
+        if is_live {
+            store.open("stored", OpenMode::Resume).unwrap();
+        }
+        store.set_sessions_bytes_max(2 * held(&lines) - 1);
+        let fork = store.fork("stored", None, Some("child".to_owned()), None, 7);
+        let error = fork.unwrap_err();
+        assert!(error.detail.contains("sessions-bytes-max"), "{error:?}");
+        assert!(
+            error.message.contains("; fork an earlier part"),
+            "{}",
+            error.message
+        );
+    }
+}
+
 /// What is left is not counted anew for each append, and never too much.
 #[test]
 fn every_way_to_grow_counts() {

@@ -51,6 +51,7 @@ fn converted(found: Vec<timed::Litter>) -> Vec<Litter> {
             timed::LitterKind::Duplicate => LitterKind::Duplicate,
             timed::LitterKind::DamagedLease => LitterKind::DamagedLease,
             timed::LitterKind::DamagedSummary => LitterKind::DamagedSummary,
+            timed::LitterKind::Kept => LitterKind::Kept,
         },
         place: found.place,
         id: found.id,

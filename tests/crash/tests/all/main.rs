@@ -9,6 +9,7 @@ mod story;
 
 mod errors;
 mod found;
+mod full;
 mod holes;
 mod links;
 mod power;
