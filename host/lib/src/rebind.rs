@@ -13,7 +13,8 @@ impl Annals {
     /// Another backend takes the place of the present one, while sessions are live. They are flushed first, and then
     /// bound to what is stored in the new place, each with its own outcome: a stored prefix of the session gets the
     /// rest, of what is not there all is stored, and anything else under its id is a collision that is refused. What was
-    /// refused stays live with all its events, and only an explicit flush tries again. No turn is closed.
+    /// refused stays live with all its events, and only an explicit flush tries again, or the next change; when its last
+    /// handle is dropped before, it is let go as it is. No turn is closed. Closed sessions stay where they were closed.
     ///
     /// The present backend, and so the first one, has to be linked dynamically, or absent
     /// ([`Backend::None`](crate::Backend::None)).

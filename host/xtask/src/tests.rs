@@ -35,6 +35,8 @@ enum Part {
     Host,
     /// Backends that mean harm, and the table of what they got
     Hostile,
+    /// Backends that change under load, and a checker of what each medium was left with
+    Swap,
     /// The contract of a backend, against all that there are, natively and as components
     Contract,
     /// The command, end to end
@@ -118,6 +120,7 @@ impl Part {
             Self::Core | Self::Properties | Self::Large | Self::Components | Self::Crash => false,
             Self::Host
             | Self::Hostile
+            | Self::Swap
             | Self::Contract
             | Self::Cli
             | Self::Conformance
@@ -145,7 +148,8 @@ impl Part {
             ),
             Self::Crash => crash(),
             Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
-            Self::Hostile => hostile(),
+            Self::Hostile => shown("annals-hostile"),
+            Self::Swap => shown("annals-swap"),
             Self::Contract => contract::run(),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
@@ -181,9 +185,9 @@ fn cargo_test(profile: Profile, packages: &[&str]) -> Result<Outcome> {
 }
 
 /// Shown with its table.
-fn hostile() -> Result<Outcome> {
+fn shown(package: &str) -> Result<Outcome> {
     let mut command = Command::new(env!("CARGO"));
-    command.args(["test", "--release", "--package", "annals-hostile"]);
+    command.args(["test", "--release", "--package", package]);
     command.args(["--", "--nocapture"]);
     watch(&mut command, cargo_line)
 }
