@@ -281,6 +281,8 @@ reasons! {
     LogCorruptSeqGap "log-corrupt-seq-gap" Corrupt;
     /// A log of another format version.
     LogVersionUnsupported "log-version-unsupported" UnsupportedVersion;
+    /// A log that only the middleware that sealed it can read or continue.
+    LogSealed "log-sealed" UnsupportedVersion;
 
     /// There is no event at the boundary.
     ForkInvalidBoundary "fork-invalid-boundary" Invalid;

@@ -29,6 +29,7 @@ mod torn_row;
 
 use crate::fault::{Fault, Reason};
 use crate::header::Header;
+use crate::sealed::{self, Sealed};
 use crate::session::Session;
 
 pub use report::{FINDINGS_MAX, Finding, HeaderOrigin, Report};
@@ -64,6 +65,21 @@ pub struct Salvaged {
     pub session: Session,
     /// What was found and done.
     pub report: Report,
+}
+
+impl Salvaged {
+    /// Refuses a sealed log with `log-sealed`: its header says that it is one or, where that is lost, a record does.
+    pub fn check_unsealed(&self) -> Result<(), Fault> {
+        let header = self.session.header();
+        let is_lost = self.report.header == HeaderOrigin::Rebuilt;
+        let mut records = self.session.log().records_from(0);
+        let is_sealed = sealed::is_sealed(header)
+            || (is_lost && records.any(|record| Sealed::read(record.text).is_some()));
+        match is_sealed {
+            true => Err(sealed::refusal(&header.id)),
+            false => Ok(()),
+        }
+    }
 }
 
 impl Salvage {

@@ -3,6 +3,7 @@
 //! The line says its place in the log and no more, so that a backend can keep it as any other. A log of such lines says so
 //! in its header, by a further member. How `data` is made and opened is the business of whoever sealed it.
 
+use crate::fault::{Fault, Reason, quoted};
 use crate::header::{Header, SAFE_INTEGER_MAX};
 use crate::json::Value;
 
@@ -84,6 +85,16 @@ impl<'a> Sealed<'a> {
 pub fn is_sealed(header: &Header) -> bool {
     let extra = header.extra.as_deref().map(Value::parse);
     extra.is_some_and(|extra| extra.is_ok_and(|extra| extra.get(SEALED_MEMBER).is_some()))
+}
+
+/// What anybody is told who would go on with a sealed log without what sealed it: whatever they wrote there could not be
+/// opened.
+pub fn refusal(id: &str) -> Fault {
+    let message = format!(
+        "session {} is sealed; use it through the middleware that sealed it, as with --through encrypt",
+        quoted(id)
+    );
+    Fault::new(Reason::LogSealed, message).text("id", id)
 }
 
 /// `count` of a sealed row, where it and `seq` are possible.

@@ -80,20 +80,18 @@ fn read_header(id: &str, page: &Page) -> Result<Header> {
         .check()
         .map_err(|fault| Error::from(fault.corrupt(1, 0)))?;
     if sealed::is_sealed(&header) {
-        let code = ErrorCode::UnsupportedVersion;
-        return Err(sealed_log(code, id));
+        return Err(sealed::refusal(id).into());
     }
     Ok(header)
 }
 
-/// A header that says that what follows is sealed: only the middleware that sealed it can read it, and whatever anybody
-/// else would write there could not be opened.
-pub(crate) fn sealed_log(code: ErrorCode, id: &str) -> Error {
-    let message = format!(
-        "session {} is sealed; use it through the middleware that sealed it, as with --through encrypt",
-        quoted(id)
-    );
-    Error::new(code, "log-sealed", message).fact("id", id)
+/// Refuses to change what is stored beside a sealed log. What has no header that can be read is the backend's to judge.
+pub(crate) fn check_unsealed<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Result<()> {
+    let header = backend.load(id, 0, 1).ok().and_then(|page| page.header);
+    match header.is_some_and(|header| sealed::is_sealed(&header.into())) {
+        true => Err(sealed::refusal(id).into()),
+        false => Ok(()),
+    }
 }
 
 /// What the medium holds of a live session.

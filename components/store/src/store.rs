@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-use annals_core::fault::quoted;
+use annals_core::fault::{Class, Fault, quoted};
 use annals_core::header::Header;
 use annals_core::sealed;
 use annals_core::session::Session;
@@ -14,7 +14,7 @@ use crate::StoreOptions;
 use crate::backend::{Backend, Medium, Settings};
 use crate::convert::{already_live, check_id, not_live};
 use crate::live::{Live, SessionKey, Slot};
-use crate::medium::sealed_log;
+use crate::medium::check_unsealed;
 use crate::observer::Observer;
 use crate::out_of_band::check_types;
 use crate::room::{Beside, Room, bytes_of_lines};
@@ -89,7 +89,9 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// A session that begins with `seed`, and will stand beside the others.
     pub(crate) fn seeded(&self, header: Header, seed: &str, others: Beside) -> Result<Session> {
         if sealed::is_sealed(&header) {
-            return Err(sealed_log(ErrorCode::Invalid, &header.id));
+            let fault = sealed::refusal(&header.id);
+            let class = Class::Invalid;
+            return Err(Fault { class, ..fault }.into());
         }
         others.check(bytes_of_lines(seed))?;
         if let Some(info) = self.backend.info() {
@@ -225,10 +227,12 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// Change title or first prompt of a stored session.
     ///
     /// # Errors
-    /// `not-configured`; `not-found`.
+    /// `not-configured`; `not-found`; `unsupported-version`, reason `log-sealed`.
     pub fn update(&mut self, id: &str, summary: &SessionSummary) -> Result<()> {
-        self.backend
-            .reading(id, |backend| backend.update(id, summary))?;
+        self.backend.reading(id, |backend| {
+            check_unsealed(backend, id)?;
+            backend.update(id, summary)
+        })?;
         if summary.first_prompt.is_some() {
             // what the caller wrote is not to be replaced by what the store would write
             for live in self.lives_mut().filter(|live| live.id() == id) {

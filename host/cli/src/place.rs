@@ -26,6 +26,10 @@ pub struct Place<'a> {
 const KEY_ENV_SETTING: &str = "encrypt.key-env";
 const KEY_ENV: &str = "ANNALS_KEY";
 
+/// The setting that says what becomes of what does not open, and the value with which it is left out.
+const UNOPENED_SETTING: &str = "encrypt.unopened";
+const SKIP: &str = "skip";
+
 impl Place<'_> {
     /// The sessions that are there. A root that does not exist is refused, not made.
     pub fn open(&self) -> Result<Annals, Failure> {
@@ -111,6 +115,17 @@ impl Place<'_> {
             }
         }
         Ok(keys)
+    }
+
+    /// Where records that do not open are left out, and so nothing can be written: the variable with the key.
+    pub fn skipping(&self) -> Option<&str> {
+        let setting = |wanted: &str| {
+            let mut settings = self.settings.iter();
+            let found = settings.find(|(name, _)| name == wanted);
+            found.map(|(_, value)| value.as_str())
+        };
+        let skips = setting(UNOPENED_SETTING) == Some(SKIP);
+        skips.then(|| setting(KEY_ENV_SETTING).unwrap_or(KEY_ENV))
     }
 
     /// The root and its mode, where others than its owner may look into it.

@@ -19,7 +19,7 @@ pub fn survey(annals: &Annals, id: &str) -> Result<Report, Failure> {
     Ok(finished(id, salvage)?.report)
 }
 
-/// Everything readable of a log, and of what repairs cut from it.
+/// Everything readable of a log, and of what repairs cut from it. A sealed one is refused.
 pub fn salvage(annals: &Annals, id: &str) -> Result<Salvaged, Failure> {
     let mut salvage = Salvage::of_session(id);
     read_log(annals, id, &mut salvage)?;
@@ -31,7 +31,11 @@ pub fn salvage(annals: &Annals, id: &str) -> Result<Salvaged, Failure> {
         salvage.cut(bytes_of(&page), page.at_byte);
         next = page.next;
     }
-    finished(id, salvage)
+    let salvaged = finished(id, salvage)?;
+    salvaged
+        .check_unsealed()
+        .map_err(|fault| refused(id, &fault))?;
+    Ok(salvaged)
 }
 
 /// The first prompt in a log, where it has one.
@@ -79,7 +83,11 @@ fn finished(id: &str, salvage: Salvage) -> Result<Salvaged, Failure> {
 }
 
 fn refused(id: &str, fault: &Fault) -> Failure {
-    let message = format!("session {}: {}", quoted(id), fault.message);
+    let name = quoted(id);
+    let message = match fault.message.contains(&name) {
+        true => fault.message.clone(),
+        false => format!("session {name}: {}", fault.message),
+    };
     Failure::Said(failure::exit_of_input(fault), message)
 }
 

@@ -291,7 +291,7 @@ impl Annals {
     /// Changes title or first prompt of a stored session: none leaves a field alone, "" clears it.
     ///
     /// # Errors
-    /// `not-found`.
+    /// `not-found`; `unsupported-version`, reason `log-sealed`: it is sealed, and this is not what sealed it.
     pub fn update(&self, id: &str, summary: SessionSummary) -> Result<()> {
         let id = id.to_owned();
         self.ask(move |linked| linked.ask(|store, data| store.call_update(data, &id, &summary)))

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use annals_encrypt::Encrypt;
 use annals_jsonl::Jsonl;
-use annals_sdk::types::ErrorCode;
+use annals_sdk::types::{ErrorCode, SessionSummary};
 use annals_sdk::{Persistence, Result};
 use annals_store::{CreateOptions, OpenMode, Store, StoreOptions};
 
@@ -198,8 +198,15 @@ fn a_store_without_the_middleware_leaves_a_sealed_log_alone() {
         );
         assert!(error.message.contains("encrypt"), "{}", error.message);
     }
+    let title = SessionSummary {
+        title: Some("t".to_owned()),
+        first_prompt: None,
+    };
+    let updated = store.update("a", &title);
+    refused(updated, ErrorCode::UnsupportedVersion, "log-sealed");
     assert_eq!(fs::read(log_of(root.path(), "a")).unwrap(), log);
     let listed = store.list(None, 10).unwrap().sessions;
+    assert_eq!(listed[0].summary.title, None);
     assert!(
         listed[0]
             .summary

@@ -144,6 +144,9 @@ impl<'a> Log<'a> {
             salvage.finish()
         });
         let salvaged = read.map_err(|fault| no_header(&name, &fault))?;
+        salvaged
+            .check_unsealed()
+            .map_err(|fault| Failure::refused(format!("cannot import {name}: {fault}")))?;
         let report = &salvaged.report;
         if report.header == HeaderOrigin::Rebuilt && report.in_place + report.set_aside == 0 {
             let message =

@@ -41,19 +41,33 @@ impl Run for Messages {
         output.end()?;
         session.close()?;
 
-        let id = &self.id;
+        let skipping = place.skipping();
         if repair.cut_bytes > 0 {
-            note(&format!(
-                "session {id:?}: left out a bad end of {}; annals resume cuts it off",
-                text::count(repair.cut_bytes, "byte")
-            ));
+            let cut = text::count(repair.cut_bytes, "byte");
+            self.note(match &skipping {
+                Some(key) => format!(
+                    "left out everything from the first record on that does not open or is no whole one: it was sealed with another key, moved or altered, or torn; put the right key into {key}, or read what opens behind it with annals salvage"
+                ),
+                None => format!("left out a bad end of {cut}; annals resume cuts it off"),
+            });
         }
         if repair.closers > 0 {
-            note(&format!(
-                "session {id:?}: its last turn is open, this is the history as it stands; annals resume closes it"
+            let cure = if skipping.is_some() {
+                ""
+            } else {
+                "; annals resume closes it"
+            };
+            self.note(format!(
+                "its last turn is open, this is the history as it stands{cure}"
             ));
         }
         Ok(Exit::Done)
+    }
+}
+
+impl Messages {
+    fn note(&self, what: String) {
+        note(&format!("session {:?}: {what}", self.id));
     }
 }
 

@@ -176,11 +176,65 @@ fn without_the_middleware_sealed_sessions_are_left_alone() {
     };
     plain(&["resume", "a"]).fails(3, &["is sealed", "--through encrypt"]);
     plain(&["messages", "a"]).fails(3, &["is sealed"]);
+    for args in [
+        &["update", "a", "--title", "t"][..],
+        &["salvage", "a", "--fork", "b"],
+        &["salvage", "a", "--out", "saved.jsonl"],
+        &["salvage", "a"],
+    ] {
+        let ran = plain(args);
+        ran.fails(3, &["session \"a\" is sealed", "--through encrypt"]);
+        assert_eq!(ran.err.matches("\"a\"").count(), 1, "{}", ran.err);
+    }
     assert_eq!(plain(&["doctor", "--fix"]).code, 3);
     assert_eq!(without_leases(place.everything()), before);
     // and a plain one is not taken for a sealed one
     plain(&["create", "--id", "b"]).ok(&["create"]);
     with(&place, KEY, &["resume", "b"], "").fails(3, &["not sealed", "import it through encrypt"]);
+}
+
+/// Without its header a sealed log still is one.
+#[test]
+fn a_sealed_log_without_its_header_is_not_salvaged_as_a_plain_one() {
+    let place = sealed();
+    ok(&place, &["create", "--id", "a"]);
+    with(&place, KEY, &["append", "a"], TURN).ok(&["append"]);
+    let log = place.log();
+    let text = std::fs::read_to_string(&log).unwrap();
+    let (_, records) = text.split_once('\n').unwrap();
+    std::fs::write(&log, format!("{{\n{records}")).unwrap();
+    let headless = place.file("headless.jsonl", std::fs::read(&log).unwrap());
+    let before = without_leases(place.everything());
+    let root = place.root().display().to_string();
+    for (code, args) in [
+        (3, ["salvage", "a", "--fork", "b"]),
+        (1, ["import", "--salvage", &headless, "--wait=0"]),
+    ] {
+        let args: Vec<&str> = [&["--root", &root], &args[..]].concat();
+        let ran = crate::support::run(place.dir.path(), &args, b"");
+        ran.fails(code, &["is sealed", "--through encrypt"]);
+    }
+    assert_eq!(without_leases(place.everything()), before);
+}
+
+/// The advice was to let resume cut what does not open.
+#[test]
+fn messages_past_what_does_not_open_say_what_helps() {
+    let place = sealed();
+    ok(&place, &["create", "--id", "a"]);
+    with(&place, KEY, &["append", "a"], TURN).ok(&["append"]);
+    with(&place, KEY, &["append", "a"], OPEN_TURN).ok(&["append"]);
+    let args = ["messages", "a", "--set", "encrypt.unopened=skip"];
+    let ran = with(&place, OTHER, &args, "");
+    assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
+    for word in ["does not open", "another key", "ANNALS_KEY"] {
+        assert!(ran.err.contains(word), "{word}: {}", ran.err);
+    }
+    assert!(!ran.err.contains("resume"), "{}", ran.err);
+    // with the right one nothing is left out, and nothing can be closed
+    let ran = with(&place, KEY, &args, "");
+    assert!(!ran.out.is_empty() && ran.err.contains("last turn is open"));
+    assert!(!ran.err.contains("resume"), "{}", ran.err);
 }
 
 #[test]
