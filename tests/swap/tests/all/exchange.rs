@@ -187,8 +187,6 @@ fn every_acknowledged_event_is_found_once() {
         "out of band",
         "forked",
         "opened again",
-        "older copies",
-        "not in the new place",
         "flushes refused",
         "read",
         "listed",
