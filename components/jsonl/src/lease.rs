@@ -1,4 +1,4 @@
-//! One lease as a file: its state in place, its holder behind it.
+//! One lease as a file: its state in place, the digits of its taking and its holder behind it.
 
 use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
@@ -39,7 +39,10 @@ impl Lease {
         let state = text.get(..STATE_BYTES).unwrap_or_default();
         let mut words = state.split_ascii_whitespace();
         let rest = text.get(STATE_BYTES..).unwrap_or_default().trim_end();
-        let (holder, taking) = rest.split_once('\n').unwrap_or((rest, ""));
+        let (taking, holder) = rest
+            .split_once('\n')
+            .filter(|(taking, _)| taking.len() == TAKING_BYTES)
+            .unwrap_or(("", rest));
         let is_object =
             || serde_json::from_str::<Value>(holder).is_ok_and(|value| value.is_object());
         let mut lease = Lease {
@@ -63,7 +66,7 @@ impl Lease {
 
     /// The whole file.
     pub(crate) fn text(&self) -> String {
-        format!("{}{}\n{}\n", self.state(), self.holder, self.taking)
+        format!("{}{}\n{}\n", self.state(), self.taking, self.holder)
     }
 
     // The number alone would do among leases of one session's life; the hash tells a number taken again after a
