@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::conformance::runner;
 use crate::outcome::{Outcome, Row, cargo_line, counts_line, report, watch};
-use crate::{contract, demo, smoke, soak};
+use crate::{contract, demo, guests, smoke, soak};
 
 /// Run the tests of every part, or of some
 #[derive(Args, Debug)]
@@ -37,6 +37,8 @@ enum Part {
     Hostile,
     /// The contract of a backend, against all that there are, natively and as components
     Contract,
+    /// The contract, against the example backends in Python and JavaScript
+    Guests,
     /// The command, end to end
     Cli,
     /// The recorded cases in `ANNALS_VECTORS`
@@ -119,6 +121,7 @@ impl Part {
             Self::Host
             | Self::Hostile
             | Self::Contract
+            | Self::Guests
             | Self::Cli
             | Self::Conformance
             | Self::Demo
@@ -147,6 +150,7 @@ impl Part {
             Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
             Self::Hostile => hostile(),
             Self::Contract => contract::run(),
+            Self::Guests => guests::run(),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
             Self::Demo => demo::check(),
