@@ -150,7 +150,7 @@ impl Part {
                 ],
             ),
             Self::Crash => crash(),
-            Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
+            Self::Host => cargo_test(Profile::Release, &["annals", "annals-bench", "xtask"]),
             Self::Hostile => shown("annals-hostile"),
             Self::Swap => shown("annals-swap"),
             Self::Contract => contract::run(),
