@@ -10,6 +10,8 @@
 mod faulty;
 
 mod cases;
+mod renewals;
 mod scene;
 mod starts;
+mod swaps;
 mod table;
