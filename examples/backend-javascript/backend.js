@@ -24,9 +24,9 @@ async function nameOf(id) {
 const idOf = (name) => name.includes('~~') ? name : decodeURIComponent(name.replaceAll('~', '%'));
 
 // Opens a file and uses it; undefined where there is none.
-function opened(file, openFlags, use) {
+function opened(file, use, access = { write: true }, openFlags = {}) {
   try {
-    const handle = root.openAt({}, file, openFlags, { read: true, write: true });
+    const handle = root.openAt({}, file, openFlags, access);
     try { return use(handle); } finally { handle[Symbol.dispose](); }
   } catch (error) {
     if (error.payload !== 'no-entry') throw error;
@@ -34,17 +34,17 @@ function opened(file, openFlags, use) {
 }
 
 async function content(file) {
-  const parts = opened(file, {}, (handle) => {
+  const all = (handle) => {
     for (let read = [], at = 0, isEnd = false; ; at += read.at(-1).length) {
       [read[read.length], isEnd] = handle.read(READ_BYTES, BigInt(at));
       if (isEnd) return read;
     }
-  });
+  };
+  const parts = opened(file, all, { read: true });
   return parts && joined(parts);
 }
 
 const joined = async (parts) => new Uint8Array(await new Blob(parts).arrayBuffer());
-
 async function stored(id) {
   const name = await nameOf(id), log = await content(`${name}.log`);
   return log ? { name, log } : refuse('not-found', `session ${JSON.stringify(id)} not found`, { id });
@@ -64,7 +64,7 @@ const write = (bytes, at) => (handle) => {
 
 // Whoever reads finds the old file or the new one, never half of it.
 function replace(file, bytes) {
-  opened('temporary', { create: true, truncate: true }, write(bytes, 0));
+  opened('temporary', write(bytes, 0), { write: true }, { create: true, truncate: true });
   root.renameAt('temporary', root, file);
   root.sync();
 }
@@ -105,7 +105,7 @@ const calls = {
   },
   async append({ name, log }, _, events) {
     const bytes = checked(events, (await endOf(log)).next);
-    opened(`${name}.log`, {}, write(bytes, log.length)) ?? refuse('other', 'the log went away');
+    opened(`${name}.log`, write(bytes, log.length)) ?? refuse('other', 'the log went away');
   },
   load: ({ log }, cursor, bytesMax) => pageOf(log, cursor, bytesMax),
   async truncate({ name, log }, _, keepEvents) {
@@ -129,7 +129,7 @@ const calls = {
   },
   delete({ name }) { // the log last: until then the session is there
     const files = ['.cut', '.summary', '.log'].map((suffix) => name + suffix);
-    for (const file of files) opened(file, {}, () => root.unlinkFileAt(file));
+    for (const file of files) opened(file, () => root.unlinkFileAt(file));
     root.sync();
   },
   async update({ name }, change) {

@@ -2,25 +2,24 @@
 A session is `<name>.log`, a header line and then a record a line; beside it may be `<name>.cut`, what `truncate`
 dropped, and `<name>.summary`. A call reads the whole log. No leases: one process at a time may use a directory.
 """
-import errno, hashlib, json, os, pathlib, re, urllib.parse, zlib
+import errno, hashlib, json, json.scanner, os, pathlib, re, urllib.parse, zlib
 from componentize_py_types import Err
 from wit_world import exports
 from wit_world.imports.types import *
-
 RECORD_BYTES_MAX, NAME_BYTES_MAX = 64 << 20, 100
 CODES = {errno.ENOSPC: "no-space", errno.EDQUOT: "no-space", errno.EROFS: "read-only", errno.EACCES: "read-only"}
 UNREADABLE = (ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError)
+NESTED = json.JSONDecoder(parse_int=float)
+NESTED.scan_once = json.scanner.py_make_scanner(NESTED)  # slower, but depth does not exhaust the component's stack
 root = None
 
 def refuse(code, message, **facts):
     raise Err(Error(ErrorCode[code.upper().replace("-", "_")], code, message, json.dumps(facts)))
-
 def path(id, suffix):  # any id has a file name, no two share one, also where case is folded, and none leads elsewhere
     id or refuse("invalid", "a session id must not be empty; give one")
     name = re.sub(rb"[^a-z0-9_-]", lambda found: b"~%02x" % found[0][0], id.encode()).decode()
     short = f"{name[:60]}~~{hashlib.sha256(id.encode()).hexdigest()[:32]}"
     return root / ((name if len(name) <= NAME_BYTES_MAX else short) + suffix)
-
 def content(file): return file.read_bytes() if file.exists() else None
 def stored(id):
     log = content(path(id, ".log"))
@@ -43,7 +42,8 @@ def read(kind, data):  # what `line_of` made the first line of; none where it is
 
 def place_of(line):  # first seq, next seq, time of the last event; none where the line is no record
     try:  # numbers as doubles: exact as far as seqs go, and quick with a million digits
-        value = json.loads(line.decode(), parse_int=float)
+        is_nested = line.count(b"[") + line.count(b"{") > 1000
+        value = NESTED.decode(line.decode()) if is_nested else json.loads(line.decode(), parse_int=float)
         steps = value["data"]["dt"] if "seq0" in value else []  # of a packed row, which has an event more than that
         seq, time_ms = value.get("seq0", value.get("seq")), value.get("time0", value.get("time"))
         return int(seq), int(seq + len(steps) + value.get("count", 1)), max(0, int(time_ms + sum(steps)))
