@@ -24,7 +24,7 @@ pub fn info() -> BackendInfo {
         version: "1".to_owned(),
         durability: Durability::Power,
         wants_packed: false,
-        lease: LeaseScope::None,
+        lease: LeaseScope::Session,
         record_bytes_max: RECORD_BYTES_MAX,
         notes: Vec::new(),
     }

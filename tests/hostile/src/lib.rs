@@ -59,6 +59,9 @@ impl Persistence for Hostile {
     }
 
     fn renew(&mut self, _: Option<&str>, _: &str) -> Result<()> {
+        if self.attack() == "hang in renew" {
+            attack::turn_for_ever();
+        }
         Ok(())
     }
 
@@ -72,6 +75,9 @@ impl Persistence for Hostile {
 
     fn append(&mut self, id: &str, _: &str, events: &Batch) -> Result<()> {
         if id == VICTIM {
+            if self.attack() == "says" {
+                return Err(attack::said(|name| self.setting(name)));
+            }
             attack::on_append(self.attack(), &self.kept)?;
             escape::on_append(self.attack(), |name| self.setting(name))?;
         }

@@ -5,15 +5,17 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::{HasSelf, InstancePre, Linker, ResourceTable};
 use wasmtime::{Engine, Store};
 
 use super::sandbox::{Blocking, Deadline, Runner, Running, Sandbox, Stop, Timed};
-use super::{Attached, Chosen, Data, Instance, Settings, explained, granted, linker, trapped};
+use super::ticker::{TICK, Ticker};
+use super::{
+    Attached, Chosen, Data, Instance, Settings, border, directories, explained, granted, linker,
+    trapped,
+};
 use crate::bindings::backend::SessionPersistencePre;
 use crate::bindings::store::SessionStore;
 use crate::bindings::store::annals::session::{persistence, types};
@@ -25,10 +27,9 @@ use crate::grants::{Grants, Waiting};
 use crate::limits::{Limits, Reached};
 use crate::observer::Observers;
 use crate::records::ErrorCode;
-use crate::room::Room;
 
-/// How exactly the deadline of a call is kept.
-const TICK: Duration = Duration::from_millis(50);
+/// How long somebody else's backend may take to renew one lease.
+const RENEWAL_MAX: Duration = Duration::from_secs(2);
 
 /// What becomes of a backend that stopped.
 pub(super) const STARTED_AGAIN: &str = "it is started again by the next call";
@@ -89,9 +90,14 @@ pub(crate) struct Backend {
     runner: Option<Arc<Runner>>,
     grants: Grants,
     limits: Limits,
+    /// For one call.
+    call_max: Duration,
     /// What `configure` was called with, for the next start.
     configured: Option<Settings>,
     running: Option<Running>,
+    is_examined: bool,
+    /// Whether it stopped in the middle of a renewal since the store began.
+    gave_up: bool,
     /// When the store began what it calls the backend for.
     since: Instant,
     /// Kept for its end.
@@ -122,7 +128,8 @@ impl Backend {
         types::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox: &mut Sandbox| sandbox)
             .and_then(|()| match &runner {
                 None => wasmtime_wasi::p2::add_to_linker_sync(&mut linker),
-                Some(_) => wasmtime_wasi::p2::add_to_linker_async(&mut linker),
+                Some(_) => wasmtime_wasi::p2::add_to_linker_async(&mut linker)
+                    .and_then(|()| directories::limit(&mut linker)),
             })
             .map_err(|error| trapped(&error))?;
         let component = linker
@@ -137,9 +144,12 @@ impl Backend {
             component,
             runner,
             grants,
+            call_max: limits.call_max,
             limits,
             configured: None,
             running: None,
+            is_examined: false,
+            gave_up: false,
             since: Instant::now(),
             _ticker: ticker,
         };
@@ -173,8 +183,11 @@ impl Backend {
                 ..self.grants.clone()
             },
             limits: self.limits,
+            call_max: self.call_max,
             configured: None,
             running: None,
+            is_examined: self.is_examined,
+            gave_up: false,
             since: Instant::now(),
             _ticker: Arc::clone(&self._ticker),
         };
@@ -209,33 +222,46 @@ impl Backend {
 
     /// An error of what somebody else's backend keeps, with the name of its component, unless it is named already.
     pub(super) fn named_in(&self, error: Error) -> Error {
-        let is_about_medium = match error.code {
-            ErrorCode::Corrupt
-            | ErrorCode::UnsupportedVersion
-            | ErrorCode::SeqConflict
-            | ErrorCode::ReadOnly
-            | ErrorCode::NoSpace
-            | ErrorCode::Unavailable => true,
-            ErrorCode::Other => error.reason != "listener-error",
-            ErrorCode::NotFound
-            | ErrorCode::AlreadyExists
-            | ErrorCode::Busy
-            | ErrorCode::Invalid
-            | ErrorCode::Limit
-            | ErrorCode::NotConfigured
-            | ErrorCode::Reentrant => false,
-        };
-        let is_foreign = self.runner.is_some();
-        if !is_foreign || !is_about_medium || error.has_fact("component") {
-            return error;
+        match self.runner {
+            None => error,
+            Some(_) => border::named(error, &self.name),
         }
-        let message = format!("{} (from {})", error.message, self.name);
-        Error { message, ..error }.fact("component", self.name.as_str())
+    }
+
+    /// Whether its errors are passed on as they are.
+    fn is_believed(&self) -> bool {
+        self.is_examined || self.runner.is_none()
+    }
+
+    /// Whoever tests it sees its errors as they are.
+    pub(super) fn examined(self) -> Self {
+        Self {
+            is_examined: true,
+            ..self
+        }
     }
 
     /// The store begins something new, for which it may call often.
     pub(super) fn begin(&mut self) {
         self.since = Instant::now();
+        self.gave_up = false;
+    }
+
+    /// Renews a lease. Nobody waits for that, so somebody else's backend gets little time for it, and one that stops is
+    /// not asked for every other lease too.
+    pub(super) fn renew(&mut self, id: Option<&String>, token: &str) -> Answer<()> {
+        if self.runner.is_none() {
+            return persistence!(self, call_renew(id, token));
+        }
+        if self.gave_up {
+            return Err(not_running(&self.name).into());
+        }
+        let call_max = self.call_max;
+        self.call_max = call_max.min(RENEWAL_MAX);
+        let renewed = persistence!(self, call_renew(id, token));
+        self.call_max = call_max;
+        self.gave_up = self.running.is_none();
+        renewed
     }
 
     /// Starts a new instance, not configured yet.
@@ -259,7 +285,7 @@ impl Backend {
         if left.is_zero() {
             return Err(self.took_too_long());
         }
-        let time = left.min(self.limits.call_max);
+        let time = left.min(self.call_max);
         // Never less than one whole tick away.
         let ticks = u64::try_from(time.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX);
         Ok(Deadline {
@@ -303,19 +329,21 @@ impl Backend {
         let Some(running) = &mut self.running else {
             return Err(not_running(&self.name).into());
         };
-        running
-            .call(deadline, blocking, timed)
-            .unwrap_or_else(|stop| {
+        match running.call(deadline, blocking, timed) {
+            Ok(answer) if self.is_believed() => answer,
+            Ok(answer) => answer.map_err(|error| border::received(error, &self.name)),
+            Err(stop) => {
                 // It cannot be entered again, whatever stopped it.
                 self.running = None;
                 Err(self.stopped(stop).into())
-            })
+            }
+        }
     }
 
     fn stopped(&self, stop: Stop) -> Error {
         match stop {
             Stop::Late => {
-                let ms = self.limits.call_max.as_millis();
+                let ms = self.call_max.as_millis();
                 let left = self
                     .limits
                     .operation_max
@@ -367,26 +395,4 @@ fn unavailable(error: Error) -> Error {
 fn not_running(name: &str) -> Error {
     let message = format!("{name} is not running; call again");
     Error::new(ErrorCode::Unavailable, "backend-not-running", message, &[])
-}
-
-/// Moves an engine's epoch on until it is dropped.
-struct Ticker {
-    _stop: Sender<()>,
-}
-
-impl Ticker {
-    fn start(engine: &Engine) -> Result<Self> {
-        let (stop, stopped) = mpsc::channel::<()>();
-        let engine = engine.clone();
-        let tick = move || {
-            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-            }
-        };
-        thread::Builder::new()
-            .name("annals-deadline".to_owned())
-            .spawn(tick)
-            .map_err(|_| Room::Threads.ran_out("that for deadlines"))?;
-        Ok(Self { _stop: stop })
-    }
 }

@@ -42,7 +42,7 @@ impl Host for Attached {
     }
 
     fn renew(&mut self, id: Option<String>, token: String) -> Answer<()> {
-        persistence!(self.backend()?, call_renew(id.as_ref(), &token))
+        self.backend()?.renew(id.as_ref(), &token)
     }
 
     fn release(&mut self, id: Option<String>, token: String) -> Answer<()> {

@@ -5,7 +5,9 @@ mod calls;
 
 mod alone;
 mod bare;
+mod border;
 mod composed;
+mod directories;
 mod dynamic;
 mod entry;
 mod forward;
@@ -13,6 +15,7 @@ mod live;
 mod sandbox;
 mod swap;
 mod tended;
+mod ticker;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

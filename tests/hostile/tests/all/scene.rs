@@ -59,7 +59,7 @@ pub struct Scene {
     pub annals: Annals,
     pub victim: Session,
     pub bystander: Session,
-    directory: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
 }
 
 impl Scene {
@@ -96,7 +96,7 @@ impl Scene {
     }
 
     /// With limits that are reached soon.
-    fn place(root: &Path, attack: &str) -> Place {
+    pub fn place(root: &Path, attack: &str) -> Place {
         Place::new(Backend::File(component().to_owned()))
             .root(root)
             .setting("attack", attack)
