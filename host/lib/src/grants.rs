@@ -51,7 +51,7 @@ pub(crate) struct Grants {
     pub(crate) inert: Vec<Need>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Directory {
     pub(crate) host: PathBuf,
     pub(crate) guest: String,
@@ -67,10 +67,14 @@ impl Grants {
     /// The same without files, for a component that uses none.
     pub(crate) fn without_files(self) -> Self {
         Self {
-            root: None,
             directories: Vec::new(),
-            ..self
+            ..self.without_root()
         }
+    }
+
+    /// The same without a root, for a backend that uses no files while something over it does.
+    pub(crate) fn without_root(self) -> Self {
+        Self { root: None, ..self }
     }
 
     /// The same once they were used: a root is made once.
@@ -102,11 +106,12 @@ impl Grants {
 
     /// Refuses grants that mean nothing or not one thing.
     pub(crate) fn check(&self) -> Result<()> {
-        let mut guests: BTreeSet<&str> = self.root.iter().map(|_| GUEST_ROOT).collect();
+        let mut guests = BTreeSet::new();
         for Directory { guest, .. } in &self.directories {
-            if !guest.starts_with('/') || !guests.insert(guest) {
+            let is_in_root = self.has_root() && Path::new(guest).starts_with(GUEST_ROOT);
+            if !is_plain(guest) || is_in_root || !guests.insert(guest) {
                 return Err(invalid(format!(
-                    "directory {guest:?} cannot be granted under that name; give it an absolute one that no other directory has"
+                    "directory {guest:?} cannot be granted under that name; give it an absolute one without '.', '..' and empty parts that no other directory has and that is not in the root, {GUEST_ROOT:?}"
                 )));
             }
         }
@@ -165,6 +170,13 @@ impl Grants {
             })?;
         Ok(())
     }
+}
+
+/// Whether it names one place, and in one way.
+fn is_plain(guest: &str) -> bool {
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
+    let rest = guest.strip_prefix('/');
+    rest.is_some_and(|rest| rest.is_empty() || rest.split('/').all(is_plain))
 }
 
 /// A connection to one of the addresses. What libc binds to before that is no address: any port, on any interface.
@@ -298,11 +310,17 @@ mod tests {
             ..Grants::default()
         };
         assert_eq!(of(&["/a", "/b"], &["A", "B"]).check(), Ok(()));
+        assert_eq!(of(&["/", "/annals-too", "/a/b"], &[]).check(), Ok(()));
         for (guests, names) in [
             (&["a"][..], &[][..]),
             (&[""], &[]),
             (&["/a", "/a"], &[]),
+            (&["/a/"], &[]),
+            (&["//a"], &[]),
+            (&["/a/../annals"], &[]),
+            (&["/a\0b"], &[]),
             (&[GUEST_ROOT], &[]),
+            (&["/annals/b"], &[]),
             (&[], &["A", "A"]),
             (&[], &[""]),
             (&[], &["A=B"]),

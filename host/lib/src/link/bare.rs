@@ -41,8 +41,8 @@ impl Bare {
     /// `backend-missing`, where the place has none.
     pub fn new(place: Place) -> Result<Self> {
         let chosen = place.choose()?.ok_or_else(missing)?;
-        let (backend, settings) = apart(|| Backend::new(chosen))?;
-        let mut backend = backend.examined();
+        let (mut backend, settings) = apart(|| Backend::new(chosen))?;
+        backend.is_examined = true;
         // That it can be started is known now.
         backend.stop();
         Ok(Self { backend, settings })

@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use wasmtime::component::{HasSelf, InstancePre, Linker, ResourceTable};
 use wasmtime::{Engine, Store};
 
+use super::leases::Leases;
 use super::sandbox::{Blocking, Deadline, Runner, Running, Sandbox, Stop, Timed};
 use super::ticker::{TICK, Ticker};
 use super::{
@@ -92,10 +93,12 @@ pub(crate) struct Backend {
     limits: Limits,
     /// For one call.
     call_max: Duration,
+    pub(super) leases: Leases,
     /// What `configure` was called with, for the next start.
     configured: Option<Settings>,
     running: Option<Running>,
-    is_examined: bool,
+    /// Whoever tests it sees its errors as they are.
+    pub(super) is_examined: bool,
     /// Whether it stopped in the middle of a renewal since the store began.
     gave_up: bool,
     /// When the store began what it calls the backend for.
@@ -144,8 +147,9 @@ impl Backend {
             component,
             runner,
             grants,
-            call_max: limits.call_max,
+            call_max: limits.call_max(is_trusted),
             limits,
+            leases: Leases::default(),
             configured: None,
             running: None,
             is_examined: false,
@@ -184,6 +188,7 @@ impl Backend {
             },
             limits: self.limits,
             call_max: self.call_max,
+            leases: Leases::default(),
             configured: None,
             running: None,
             is_examined: self.is_examined,
@@ -231,14 +236,6 @@ impl Backend {
     /// Whether its errors are passed on as they are.
     fn is_believed(&self) -> bool {
         self.is_examined || self.runner.is_none()
-    }
-
-    /// Whoever tests it sees its errors as they are.
-    pub(super) fn examined(self) -> Self {
-        Self {
-            is_examined: true,
-            ..self
-        }
     }
 
     /// The store begins something new, for which it may call often.

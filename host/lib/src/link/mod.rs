@@ -11,6 +11,7 @@ mod directories;
 mod dynamic;
 mod entry;
 mod forward;
+mod leases;
 mod live;
 mod sandbox;
 mod swap;
@@ -29,7 +30,7 @@ use crate::bindings::store::annals::session::{observer, types};
 use crate::bindings::store::exports::annals::session::store::Guest;
 use crate::builder::Link;
 use crate::cache::Cache;
-use crate::component::Source;
+use crate::component::{self, Source};
 use crate::error::{Error, Result};
 use crate::grants::{GUEST_ROOT, Grants};
 use crate::holder;
@@ -283,7 +284,11 @@ fn granted(
     let of_backend = imports.iter().filter(|name| *name != OBSERVER);
     needs::check(&source.name, of_backend.map(String::as_str), &grants)?;
     if !source.uses_files(component) {
-        return Ok((grants.without_files(), settings));
+        let grants = match component::uses_files(&imports) {
+            true => grants.without_root(),
+            false => grants.without_files(),
+        };
+        return Ok((grants, settings));
     }
     if grants.has_root() {
         if settings.iter().any(|(name, _)| name == ROOT_SETTING) {

@@ -12,6 +12,8 @@ mod faulty;
 mod cases;
 mod claims;
 mod hangs;
+mod renewals;
 mod scene;
 mod starts;
+mod swaps;
 mod table;
