@@ -3,8 +3,10 @@
 use std::collections::BTreeMap;
 
 use annals_core::fault::quoted;
+use annals_core::header::Header;
 use annals_sdk::types::{
-    BackendInfo, Batch, Error, ErrorCode, Eviction, Listing, Page, SessionHeader, SessionSummary,
+    BackendInfo, Batch, Error, ErrorCode, Eviction, Listing, Page, SessionEntry, SessionHeader,
+    SessionStatus, SessionSummary,
 };
 use annals_sdk::{Persistence, Result};
 
@@ -18,6 +20,19 @@ pub(crate) type Settings = Vec<(String, String)>;
 pub(crate) enum Medium {
     Same,
     Other,
+}
+
+/// Why a listed session is not what its entry says; its header is nobody's to use then.
+fn fault_of(entry: &SessionEntry) -> Option<String> {
+    if entry.id.is_empty() {
+        return Some("it is listed without an id".to_owned());
+    }
+    let header = Header::from(entry.header.clone()?);
+    if header.id != entry.id {
+        let found = quoted(&header.id);
+        return Some(format!("its header is that of session {found}"));
+    }
+    header.check().err().map(|fault| fault.message)
 }
 
 /// The backend, or that there is none.
@@ -145,7 +160,7 @@ impl<P: Persistence> Backend<P> {
     }
 
     pub(crate) fn list(&mut self, cursor: Option<&str>, count_max: u32) -> Result<Listing> {
-        let listing = self.configured()?.list(cursor, count_max)?;
+        let mut listing = self.configured()?.list(cursor, count_max)?;
         if listing.sessions.len() as u64 > u64::from(count_max.max(1)) {
             return Err(self.misbehaves(
                 "",
@@ -160,6 +175,13 @@ impl<P: Persistence> Backend<P> {
                 "backend-listing",
                 "gave a listing cursor that does not advance",
             ));
+        }
+        for entry in &mut listing.sessions {
+            if let Some(fault) = fault_of(entry) {
+                entry.header = None;
+                entry.status = SessionStatus::Damaged;
+                entry.note = Some(fault);
+            }
         }
         Ok(listing)
     }

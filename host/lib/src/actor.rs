@@ -17,6 +17,9 @@ use crate::room::Room;
 /// How often the leases of open sessions are renewed.
 const RENEWAL_INTERVAL: Duration = Duration::from_secs(1);
 
+/// The same while the backend is slow to renew them or does not answer: well below the time that a lease lives.
+const RENEWAL_INTERVAL_MAX: Duration = Duration::from_secs(4);
+
 /// How long either side looks for the other before it sleeps: waking a thread costs more than most calls do. The caller
 /// waits out a write and its sync.
 const CALLER_SPIN: Duration = Duration::from_micros(500);
@@ -149,11 +152,12 @@ fn guarded<R>(fate: &OnceLock<Error>, work: impl FnOnce() -> R) -> Result<R> {
 
 fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
     let mut renewed = Instant::now();
+    let mut interval = RENEWAL_INTERVAL;
     loop {
         let next = if let Some(job) = look(inbox, WORKER_SPIN) {
             Ok(job)
         } else if linked.needs_renewal() {
-            inbox.recv_timeout(RENEWAL_INTERVAL.saturating_sub(renewed.elapsed()))
+            inbox.recv_timeout(interval.saturating_sub(renewed.elapsed()))
         } else {
             inbox.recv().map_err(RecvTimeoutError::from)
         };
@@ -170,11 +174,22 @@ fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
                 return;
             }
         }
-        if renewed.elapsed() >= RENEWAL_INTERVAL {
-            linked.renew();
+        if renewed.elapsed() >= interval {
+            let began = Instant::now();
+            let is_answered = linked.renew();
             renewed = Instant::now();
+            interval = interval_after(interval, is_answered, renewed - began);
         }
     }
+}
+
+/// Until the next renewals, after some that took so long: calls get half of the time at least, as far as leases allow.
+fn interval_after(interval: Duration, is_answered: bool, took: Duration) -> Duration {
+    let due = match is_answered {
+        true => took.max(RENEWAL_INTERVAL),
+        false => interval * 2,
+    };
+    due.min(RENEWAL_INTERVAL_MAX)
 }
 
 /// What is there within `spin`; after that the caller sleeps.
@@ -214,6 +229,23 @@ mod tests {
             observers: Observers::default(),
         };
         Actor::start(move || Linked::new(plan, 0)).unwrap()
+    }
+
+    #[test]
+    fn renewals_leave_time_for_calls() {
+        let seconds = Duration::from_secs;
+        for (interval, is_answered, took, next) in [
+            (1, true, 0, 1),
+            (4, true, 0, 1),
+            (1, true, 3, 3),
+            (1, true, 9, 4),
+            (1, false, 0, 2),
+            (2, false, 2, 4),
+            (4, false, 2, 4),
+        ] {
+            let after = interval_after(seconds(interval), is_answered, seconds(took));
+            assert_eq!(after, seconds(next));
+        }
     }
 
     // A panic was told as a shutdown.

@@ -1,5 +1,6 @@
 //! What a backend in its own wasmtime store may use at most, and who keeps count.
 
+use std::fmt;
 use std::time::Duration;
 
 use wasmtime::{ResourceLimiter, Result};
@@ -8,6 +9,9 @@ use wasmtime::{ResourceLimiter, Result};
 const INSTANCES_MAX: usize = 1024;
 const MEMORIES_MAX: usize = 64;
 const TABLES_MAX: usize = 256;
+
+/// Streams of directory names of one backend. Who walks a tree holds one for each directory above.
+pub(crate) const DIRECTORY_STREAMS_MAX: usize = 8;
 
 /// How long a call may take unless another time is given. While a backend does not answer no lease can be renewed, and
 /// others take one over after ten seconds of silence, so it is half of that.
@@ -61,6 +65,14 @@ pub(crate) struct Reached {
     pub(crate) limit: &'static str,
     pub(crate) max: usize,
 }
+
+impl fmt::Display for Reached {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "{} is {}", self.limit, self.max)
+    }
+}
+
+impl std::error::Error for Reached {}
 
 /// Counts what all memories and all tables of one wasmtime store have.
 pub(crate) struct Meter {

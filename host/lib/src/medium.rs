@@ -69,8 +69,12 @@ fn named(error: Error) -> Error {
     }
 }
 
-/// How many bytes were to be written.
+/// How many bytes were to be written. What somebody else's backend says of that is not measured by, and nothing is reserved
+/// for it: the host has named such a one.
 fn bytes_due(error: &Error) -> u64 {
+    if error.has_fact("component") {
+        return 0;
+    }
     let detail: Option<Value> = serde_json::from_str(&error.detail).ok();
     let due = detail.and_then(|detail| detail.get("bytes")?.as_u64());
     due.unwrap_or(0)
@@ -318,6 +322,14 @@ mod tests {
             assert_eq!(warning.is_some(), is_open, "{mode:o}: {warning:?}");
         }
         assert_eq!(too_open(Path::new("/nowhere/at/all")), None);
+    }
+
+    /// The host reserved what a stranger's error named.
+    #[test]
+    fn what_a_stranger_claims_is_not_measured_by() {
+        let error = failed(UNEXPLAINED);
+        assert_eq!(bytes_due(&error), 1000);
+        assert_eq!(bytes_due(&error.fact("component", "theirs")), 0);
     }
 
     #[test]

@@ -47,11 +47,18 @@ pub enum Backend {
 /// | [`Place::table_elements_max`] | 1,048,576 in all tables together |
 /// | [`Place::handles_max`] | 256 files, streams and sockets open at a time |
 /// | [`Place::page_bytes_max`] | 257 MiB in one answer |
+/// | | 8 directories whose names are being read at a time (`directory-streams-max`) |
+/// | | 2 seconds to renew a lease; one that does not answer is asked less often |
+/// | | 4 KiB of an error's message, 64 KiB of its detail, 64 bytes of its reason |
 /// | | 1,024 core instances, 64 memories, 256 tables, 512 KiB of stack |
 ///
 /// Whatever it reaches, that call answers `unavailable` and names the backend: reason `backend-timeout`, `backend-limit`
 /// (detail has `limit` and `max`), or `backend-trapped` for everything else that stops a component. The instance is
 /// dropped; the next call starts another one and configures it again.
+///
+/// Not limited are what it writes in the directories that it was granted, how much of a disk and how fast, and the names in a
+/// directory that it reads, which this process holds while it does. A file operation that is waiting when a call is given
+/// up cannot be called back: it may still take effect later, while the next instance runs already.
 #[derive(Clone, Debug)]
 pub struct Place {
     backend: Backend,

@@ -25,6 +25,7 @@ pub fn on_append(attack: &str, kept: &Kept) -> Result<()> {
         "trap" => panic!("on purpose"),
         "exit" => std::process::exit(0),
         "handles" => take_handles(kept),
+        "directory streams" => take_directory_streams(kept),
         "long error" => return Err(failure("m".repeat(16 * MIB))),
         "error that is no text" => return Err(failure(no_text())),
         "conflicts" => return Err(Error::seq_conflict("victim", 7, 3)),
@@ -57,6 +58,35 @@ fn take_handles(kept: &Kept) {
         taken.push(file);
     }
     panic!("{} handles and no more", taken.len());
+}
+
+/// Each holds all names of the directory, and not in the component's memory.
+fn take_directory_streams(kept: &Kept) {
+    let mut taken = Vec::new();
+    for _ in 0..100 {
+        let mut names = fs::read_dir(kept.path("")).unwrap();
+        names.next().unwrap().unwrap();
+        taken.push(names);
+    }
+}
+
+/// The error that its settings describe.
+pub fn said<'a>(setting: impl Fn(&str) -> &'a str) -> Error {
+    let code = match setting("code") {
+        "reentrant" => ErrorCode::Reentrant,
+        "unavailable" => ErrorCode::Unavailable,
+        _ => ErrorCode::Other,
+    };
+    let repeated = |name: &str, times: &str| {
+        let times = setting(times).parse().unwrap_or(1);
+        setting(name).repeat(times)
+    };
+    Error {
+        code,
+        reason: repeated("reason", "reason-times"),
+        message: repeated("message", "message-times"),
+        detail: repeated("detail", "detail-times"),
+    }
 }
 
 /// Deeper and deeper on the stack of the machine: nothing of it is in the component's memory.
@@ -178,6 +208,21 @@ pub fn listing(attack: &str, cursor: Option<&str>, count_max: u32) -> Option<Lis
             sessions: ids(count + 1).map(entry).collect(),
             next: None,
         }),
+        "listing of other headers" => {
+            let mut newer = header("newer", None);
+            newer.version = 9;
+            let entries = [
+                entry_of("another's", Some(header("bystander", None))),
+                entry_of("newer", Some(newer)),
+                entry_of("relative", Some(header("relative", Some("here")))),
+                entry_of("", None),
+                entry_of("right", Some(header("right", Some("/here")))),
+            ];
+            Some(Listing {
+                sessions: entries.into(),
+                next: None,
+            })
+        }
         "gigabyte of listing" => {
             let mut bytes = vec![b'n'; MIB];
             let sessions = ids(1000.min(count)).map(|number| {

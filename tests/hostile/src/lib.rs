@@ -62,6 +62,9 @@ impl Persistence for Hostile {
         if !self.attack().is_empty() {
             self.kept.note_renewal(id.unwrap_or_default());
         }
+        if self.attack() == "hang in renew" {
+            attack::turn_for_ever();
+        }
         Ok(())
     }
 
@@ -75,6 +78,9 @@ impl Persistence for Hostile {
 
     fn append(&mut self, id: &str, _: &str, events: &Batch) -> Result<()> {
         if id == VICTIM {
+            if self.attack() == "says" {
+                return Err(attack::said(|name| self.setting(name)));
+            }
             attack::on_append(self.attack(), &self.kept)?;
             escape::on_append(self.attack(), |name| self.setting(name))?;
         }

@@ -1,7 +1,7 @@
 //! Backends that break the contract: each answer that cannot be right is a typed error, and nothing goes round in
 //! circles.
 
-use annals_sdk::types::{Batch, ErrorCode, Listing, Page};
+use annals_sdk::types::{Batch, ErrorCode, Listing, Page, SessionEntry, SessionStatus};
 use annals_store::OpenMode;
 
 use crate::support::*;
@@ -127,6 +127,31 @@ fn listings_that_break_the_contract_are_refused() {
             (error.code, error.reason.as_str()),
             (ErrorCode::Other, "backend-listing")
         );
+    }
+}
+
+// Whoever listed sessions was shown another one's header, or one that no log may have.
+#[test]
+fn entries_that_are_not_what_they_say_are_listed_as_damaged() {
+    let cases: [fn(&mut SessionEntry); 4] = [
+        |entry| entry.id.clear(),
+        |entry| entry.header.as_mut().unwrap().id.push('x'),
+        |entry| entry.header.as_mut().unwrap().version = 9,
+        |entry| entry.header.as_mut().unwrap().cwd = Some("here".to_owned()),
+    ];
+    for mangle in cases {
+        let (mut store, medium, _) = setting();
+        medium.plant("a", "", 0);
+        medium.plant("b", "", 0);
+        medium.0.borrow_mut().mangle_listing = Some(Box::new(move |mut listing| {
+            mangle(&mut listing.sessions[0]);
+            listing
+        }));
+        let listed = store.list(None, 10).unwrap().sessions;
+        assert_eq!(listed[0].status, SessionStatus::Damaged);
+        assert!(listed[0].header.is_none() && listed[0].note.is_some());
+        assert_eq!(listed[1].status, SessionStatus::Ok);
+        assert!(listed[1].header.is_some());
     }
 }
 

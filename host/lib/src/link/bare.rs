@@ -42,6 +42,7 @@ impl Bare {
     pub fn new(place: Place) -> Result<Self> {
         let chosen = place.choose()?.ok_or_else(missing)?;
         let (mut backend, settings) = apart(|| Backend::new(chosen))?;
+        backend.is_examined = true;
         // That it can be started is known now.
         backend.stop();
         Ok(Self { backend, settings })

@@ -13,7 +13,10 @@ use wasmtime::{Engine, Store};
 use super::leases::Leases;
 use super::sandbox::{Blocking, Deadline, Runner, Running, Sandbox, Stop, Timed};
 use super::ticker::{TICK, Ticker};
-use super::{Attached, Chosen, Data, Instance, Settings, explained, granted, linker, trapped};
+use super::{
+    Attached, Chosen, Data, Instance, Settings, border, directories, explained, granted, linker,
+    trapped,
+};
 use crate::bindings::backend::SessionPersistencePre;
 use crate::bindings::store::SessionStore;
 use crate::bindings::store::annals::session::{persistence, types};
@@ -25,6 +28,9 @@ use crate::grants::{Grants, Waiting};
 use crate::limits::{Limits, Reached};
 use crate::observer::Observers;
 use crate::records::ErrorCode;
+
+/// How long somebody else's backend may take to renew one lease.
+const RENEWAL_MAX: Duration = Duration::from_secs(2);
 
 /// What becomes of a backend that stopped.
 pub(super) const STARTED_AGAIN: &str = "it is started again by the next call";
@@ -91,6 +97,10 @@ pub(crate) struct Backend {
     /// What `configure` was called with, for the next start.
     configured: Option<Settings>,
     running: Option<Running>,
+    /// Whoever tests it sees its errors as they are.
+    pub(super) is_examined: bool,
+    /// Whether it stopped in the middle of a renewal since the store began.
+    gave_up: bool,
     /// When the store began what it calls the backend for.
     since: Instant,
     /// Kept for its end.
@@ -121,7 +131,8 @@ impl Backend {
         types::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox: &mut Sandbox| sandbox)
             .and_then(|()| match &runner {
                 None => wasmtime_wasi::p2::add_to_linker_sync(&mut linker),
-                Some(_) => wasmtime_wasi::p2::add_to_linker_async(&mut linker),
+                Some(_) => wasmtime_wasi::p2::add_to_linker_async(&mut linker)
+                    .and_then(|()| directories::limit(&mut linker)),
             })
             .map_err(|error| trapped(&error))?;
         let component = linker
@@ -141,6 +152,8 @@ impl Backend {
             leases: Leases::default(),
             configured: None,
             running: None,
+            is_examined: false,
+            gave_up: false,
             since: Instant::now(),
             _ticker: ticker,
         };
@@ -178,6 +191,8 @@ impl Backend {
             leases: Leases::default(),
             configured: None,
             running: None,
+            is_examined: self.is_examined,
+            gave_up: false,
             since: Instant::now(),
             _ticker: Arc::clone(&self._ticker),
         };
@@ -212,33 +227,38 @@ impl Backend {
 
     /// An error of what somebody else's backend keeps, with the name of its component, unless it is named already.
     pub(super) fn named_in(&self, error: Error) -> Error {
-        let is_about_medium = match error.code {
-            ErrorCode::Corrupt
-            | ErrorCode::UnsupportedVersion
-            | ErrorCode::SeqConflict
-            | ErrorCode::ReadOnly
-            | ErrorCode::NoSpace
-            | ErrorCode::Unavailable => true,
-            ErrorCode::Other => error.reason != "listener-error",
-            ErrorCode::NotFound
-            | ErrorCode::AlreadyExists
-            | ErrorCode::Busy
-            | ErrorCode::Invalid
-            | ErrorCode::Limit
-            | ErrorCode::NotConfigured
-            | ErrorCode::Reentrant => false,
-        };
-        let is_foreign = self.runner.is_some();
-        if !is_foreign || !is_about_medium || error.has_fact("component") {
-            return error;
+        match self.runner {
+            None => error,
+            Some(_) => border::named(error, &self.name),
         }
-        let message = format!("{} (from {})", error.message, self.name);
-        Error { message, ..error }.fact("component", self.name.as_str())
+    }
+
+    /// Whether its errors are passed on as they are.
+    fn is_believed(&self) -> bool {
+        self.is_examined || self.runner.is_none()
     }
 
     /// The store begins something new, for which it may call often.
     pub(super) fn begin(&mut self) {
         self.since = Instant::now();
+        self.gave_up = false;
+    }
+
+    /// Renews a lease. Nobody waits for that, so somebody else's backend gets little time for it, and one that stops is
+    /// not asked for every other lease too.
+    pub(super) fn renew(&mut self, id: Option<&String>, token: &str) -> Answer<()> {
+        if self.runner.is_none() {
+            return persistence!(self, call_renew(id, token));
+        }
+        if self.gave_up {
+            return Err(not_running(&self.name).into());
+        }
+        let call_max = self.call_max;
+        self.call_max = call_max.min(RENEWAL_MAX);
+        let renewed = persistence!(self, call_renew(id, token));
+        self.call_max = call_max;
+        self.gave_up = self.running.is_none();
+        renewed
     }
 
     /// Starts a new instance, not configured yet.
@@ -306,13 +326,15 @@ impl Backend {
         let Some(running) = &mut self.running else {
             return Err(not_running(&self.name).into());
         };
-        running
-            .call(deadline, blocking, timed)
-            .unwrap_or_else(|stop| {
+        match running.call(deadline, blocking, timed) {
+            Ok(answer) if self.is_believed() => answer,
+            Ok(answer) => answer.map_err(|error| border::received(error, &self.name)),
+            Err(stop) => {
                 // It cannot be entered again, whatever stopped it.
                 self.running = None;
                 Err(self.stopped(stop).into())
-            })
+            }
+        }
     }
 
     fn stopped(&self, stop: Stop) -> Error {

@@ -51,7 +51,7 @@ impl Host for Attached {
     fn renew(&mut self, id: Option<String>, token: String) -> Answer<()> {
         let backend = self.backend()?;
         backend.leases.renewed();
-        persistence!(backend, call_renew(id.as_ref(), &token))
+        backend.renew(id.as_ref(), &token)
     }
 
     fn release(&mut self, id: Option<String>, token: String) -> Answer<()> {

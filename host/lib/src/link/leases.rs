@@ -54,7 +54,7 @@ impl Backend {
     /// Renews leases, if it is time for that.
     pub(super) fn renew_due(&mut self) {
         for (id, token) in self.leases.due() {
-            match persistence!(self, call_renew(id.as_ref(), &token)) {
+            match self.renew(id.as_ref(), &token) {
                 Ok(()) => {}
                 // The store learns that when it uses the lease.
                 Err(error) if error.code == ErrorCode::Busy => self.leases.gone(&id, &token),

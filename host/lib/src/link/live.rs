@@ -319,8 +319,10 @@ impl Linked {
     }
 
     /// Shows that this process is alive. A session whose lease was lost refuses its next write, which is soon enough.
-    pub(crate) fn renew(&mut self) {
-        let _ = self.ask(|store, data| store.call_renew(data));
+    /// Whether the backend answered.
+    pub(crate) fn renew(&mut self) -> bool {
+        let renewed = self.ask(|store, data| store.call_renew(data));
+        !renewed.is_err_and(|error| error.code == ErrorCode::Unavailable)
     }
 
     pub(super) fn live(&self, key: u64) -> Result<&Live> {

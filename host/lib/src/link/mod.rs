@@ -5,7 +5,9 @@ mod calls;
 
 mod alone;
 mod bare;
+mod border;
 mod composed;
+mod directories;
 mod dynamic;
 mod entry;
 mod forward;

@@ -32,6 +32,8 @@ pub(super) struct Sandbox {
     table: ResourceTable,
     meter: Meter,
     limits: Limits,
+    /// Where in the table those are that were opened, of which some may be closed.
+    pub(super) directory_streams: Vec<u32>,
 }
 
 impl Sandbox {
@@ -43,6 +45,7 @@ impl Sandbox {
             table,
             meter: Meter::new(&limits),
             limits,
+            directory_streams: Vec::new(),
         }
     }
 }
@@ -207,6 +210,9 @@ impl Stop {
     fn of(error: &wasmtime::Error, sandbox: &mut Sandbox) -> Self {
         if matches!(error.downcast_ref::<Trap>(), Some(Trap::Interrupt)) {
             return Self::Late;
+        }
+        if let Some(reached) = error.downcast_ref::<Reached>() {
+            return Self::Limit(*reached);
         }
         let cause = error.root_cause();
         let limits = &sandbox.limits;

@@ -38,12 +38,18 @@ const fn nowhere(attack: &'static str) -> Case {
     }
 }
 
-pub const CASES: [Case; 35] = [
+pub const CASES: [Case; 36] = [
     case("loop", On::Append, "backend-timeout", "call-ms-max"),
     case("sleep", On::Append, "backend-timeout", "call-ms-max"),
     case("pipe", On::Append, "backend-timeout", "call-ms-max"),
     case("memory", On::Append, "backend-limit", "memory-bytes-max"),
     case("handles", On::Append, "backend-limit", "handles-max"),
+    case(
+        "directory streams",
+        On::Append,
+        "backend-limit",
+        "directory-streams-max",
+    ),
     case("recursion", On::Append, "backend-trapped", "stack"),
     case(
         "recursion in memory",

@@ -10,6 +10,8 @@
 mod faulty;
 
 mod cases;
+mod claims;
+mod hangs;
 mod renewals;
 mod scene;
 mod starts;

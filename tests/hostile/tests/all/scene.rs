@@ -68,7 +68,7 @@ pub struct Scene {
     pub annals: Annals,
     pub victim: Session,
     pub bystander: Session,
-    directory: tempfile::TempDir,
+    pub directory: tempfile::TempDir,
 }
 
 impl Scene {

@@ -8,6 +8,7 @@ use std::path::Path;
 use annals::{Access, Annals, Error, OpenMode, Place, Upkeep};
 
 use crate::cases::{CASES, Case, On};
+use crate::claims;
 use crate::scene::{Scene, turn};
 use crate::starts;
 
@@ -23,6 +24,7 @@ fn what_hostile_backends_get() {
     rows.push(granted_directory());
     rows.push(granted_address());
     rows.push(granted_environment());
+    rows.extend(claims::rows());
     rows.extend(starts::rows());
 
     let mut table = format!("\n{:<38} {:<58} store went on\n", "tried", "got");
@@ -115,7 +117,7 @@ fn judged(case: &Case, answer: Result<(), Error>) -> (String, Result<(), String>
 pub fn told(error: &Error) -> String {
     let code = format!("{:?}", error.code);
     let code = code.rsplit(':').next().unwrap_or_default();
-    format!("{code}, {}", error.reason)
+    format!("{code}, {:.60}", error.reason)
 }
 
 /// Names and contents of a directory.
