@@ -10,6 +10,7 @@
 mod faulty;
 
 mod cases;
+mod grounds;
 mod scene;
 mod starts;
 mod table;

@@ -9,7 +9,7 @@ use annals::{Access, Annals, Error, OpenMode, Place, Upkeep};
 
 use crate::cases::{CASES, Case, On};
 use crate::scene::{Scene, turn};
-use crate::starts;
+use crate::{grounds, starts};
 
 pub struct Row {
     pub tried: String,
@@ -24,6 +24,7 @@ fn what_hostile_backends_get() {
     rows.push(granted_address());
     rows.push(granted_environment());
     rows.extend(starts::rows());
+    rows.extend(grounds::rows());
 
     let mut table = format!("\n{:<38} {:<58} store went on\n", "tried", "got");
     for row in &rows {
