@@ -43,6 +43,7 @@ impl<P: Persistence> Encrypt<P> {
             ready: self.ready()?,
             id,
             at: At::SOMEWHERE,
+            is_log: false,
         };
         let raw = opened_bytes(&mut opening, &bytes)?;
         Ok(Page {

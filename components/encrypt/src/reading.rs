@@ -105,7 +105,12 @@ impl<P: Persistence> Encrypt<P> {
 /// The page opened, and where it ends. Bytes are counted as those of the opened log, so where it lies on the medium means
 /// nothing.
 fn opened(ready: &Ready, id: &str, page: Page, at: At) -> Result<(Page, At)> {
-    let mut opening = Opening { ready, id, at };
+    let mut opening = Opening {
+        ready,
+        id,
+        at,
+        is_log: true,
+    };
     let mut lines = String::with_capacity(page.lines.len() / 4 * 3);
     for line in page.lines.split_terminator('\n') {
         match opening.line(line.as_bytes())? {

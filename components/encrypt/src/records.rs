@@ -1,7 +1,7 @@
 //! Stored lines: sealed on their way down, opened on their way up.
 
 use annals_core::event::Envelope;
-use annals_core::fault::{Fault, quoted};
+use annals_core::fault::quoted;
 use annals_core::header::SAFE_INTEGER_MAX;
 use annals_core::record::read_record;
 use annals_core::sealed::Sealed;
@@ -55,15 +55,21 @@ pub(crate) fn sealed(ready: &Ready, id: &str, batch: &Batch) -> Result<Batch> {
     let mut seq = batch.first_seq;
     for line in batch.lines.split_terminator('\n') {
         check_length(ready, id, line)?;
-        let record = read_record(line).map_err(|fault: Fault| {
-            invalid(&format!("has a line that is no record: {}", fault.message))
-        })?;
-        if record.first_seq != seq {
-            return Err(invalid("does not hold the seqs that it says"));
-        }
-        seq += record.count;
-        let row_count = record.is_row.then_some(record.count);
-        let (first_seq, time_ms) = (record.first_seq, record.last_time_ms);
+        let (row_count, time_ms) = match read_record(line) {
+            Ok(record) if record.first_seq == seq => {
+                let row_count = record.is_row.then_some(record.count);
+                (row_count, record.last_time_ms)
+            }
+            Ok(_) => return Err(invalid("does not hold the seqs that it says")),
+            // No log is so long: the backend below refuses it, in its own words.
+            Err(_) if batch.first_seq > SAFE_INTEGER_MAX => (None, batch.last_time_ms),
+            Err(fault) => {
+                let cause = fault.message;
+                return Err(invalid(&format!("has a line that is no record: {cause}")));
+            }
+        };
+        let first_seq = seq;
+        seq = seq.saturating_add(row_count.unwrap_or(1));
         let bound = Bound::Record {
             id,
             first_seq,
@@ -138,6 +144,8 @@ pub(crate) struct Opening<'a> {
     pub(crate) ready: &'a Ready,
     pub(crate) id: &'a str,
     pub(crate) at: At,
+    /// Whether each line has to follow on the one before it. In what was cut off several times it does not.
+    pub(crate) is_log: bool,
 }
 
 impl Opening<'_> {
@@ -173,8 +181,8 @@ impl Opening<'_> {
         } = *sealed;
         // one that opens is what it says; where it belongs is for salvage to say
         let is_due = match self.ready.unopened {
-            Unopened::Refuse => self.at.seq.is_none_or(|seq| seq == first_seq),
-            Unopened::Skip => true,
+            Unopened::Refuse if self.is_log => self.at.seq.is_none_or(|seq| seq == first_seq),
+            Unopened::Refuse | Unopened::Skip => true,
         };
         let bound = Bound::Record {
             id: self.id,

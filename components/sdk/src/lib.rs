@@ -3,7 +3,8 @@
 //!
 //! The types are those of `wit/types.wit`; the comments there and in `wit/annals.wit` are the contract of every
 //! function here. What many backends need besides is here too: a log as bytes ([`log`]), names for files ([`names`]),
-//! pieces of a listing ([`listing`]), leases in memory ([`leases`]), errors ([`types::Error`]), and checks of a batch.
+//! pieces of a listing ([`listing`]), leases in memory ([`leases`]), errors ([`types::Error`]), checks of a batch, and for
+//! middleware the backend below it ([`imported!`]).
 //!
 //! Absent: any I/O, and any knowledge of turns, surfaces or messages.
 
@@ -32,6 +33,7 @@ pub mod blobs;
 mod core;
 mod error;
 mod exported;
+mod imported;
 pub mod leases;
 pub mod listing;
 pub mod log;

@@ -5,10 +5,10 @@ mod log;
 use std::cell::RefCell;
 use std::rc::Rc;
 
+use annals_sdk::Result;
 use annals_sdk::types::{
     BackendInfo, Batch, Error, ErrorCode, Eviction, Listing, Page, SessionHeader, SessionSummary,
 };
-use annals_sdk::{Persistence, Result};
 
 use crate::bindings::annals::session::{observer, persistence};
 use crate::bindings::exports::annals::session::store::{
@@ -287,64 +287,7 @@ impl GuestSession for Handle {
     }
 }
 
-impl Persistence for Imported {
-    fn configure(&mut self, settings: &[(String, String)]) -> Result<BackendInfo> {
-        persistence::configure(settings)
-    }
-
-    fn acquire(
-        &mut self,
-        id: Option<&str>,
-        holder: &str,
-        evict: Option<&Eviction>,
-    ) -> Result<String> {
-        persistence::acquire(id, holder, evict)
-    }
-
-    fn renew(&mut self, id: Option<&str>, token: &str) -> Result<()> {
-        persistence::renew(id, token)
-    }
-
-    fn release(&mut self, id: Option<&str>, token: &str) -> Result<()> {
-        persistence::release(id, token)
-    }
-
-    fn create(&mut self, header: &SessionHeader, token: &str, first: &Batch) -> Result<()> {
-        persistence::create(header, token, first)
-    }
-
-    fn append(&mut self, id: &str, token: &str, events: &Batch) -> Result<()> {
-        persistence::append(id, token, events)
-    }
-
-    fn load(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<Page> {
-        persistence::load(id, cursor, bytes_max)
-    }
-
-    fn truncate(&mut self, id: &str, token: &str, keep_events: u64) -> Result<()> {
-        persistence::truncate(id, token, keep_events)
-    }
-
-    fn list(&mut self, cursor: Option<&str>, count_max: u32) -> Result<Listing> {
-        persistence::list(cursor, count_max)
-    }
-
-    fn has(&mut self, id: &str) -> Result<bool> {
-        persistence::has(id)
-    }
-
-    fn load_cut(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<Page> {
-        persistence::load_cut(id, cursor, bytes_max)
-    }
-
-    fn delete(&mut self, id: &str, token: &str) -> Result<()> {
-        persistence::delete(id, token)
-    }
-
-    fn update(&mut self, id: &str, summary: &SessionSummary) -> Result<()> {
-        persistence::update(id, summary)
-    }
-}
+annals_sdk::imported!(Imported, persistence);
 
 impl Observer<Imported> for Imported {
     fn created(

@@ -19,7 +19,8 @@ const LEASE_WAIT: Duration = Duration::from_secs(2);
 /// How store and backend meet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Link {
-    /// Composed into one component: the fastest calls, one memory limit, no deadline.
+    /// Composed into one component: the fastest calls, one memory limit, no deadline. Only for what came with this crate:
+    /// anything else is refused (`invalid`, reason `component-foreign`).
     Static,
     /// The backend in its own wasmtime store, with limits and a deadline of its own (see [`Place`]). Whatever stops it, the
     /// store lives on, the call answers `unavailable`, and the next call starts the backend again.
@@ -176,7 +177,7 @@ impl Builder {
     ///
     /// # Errors
     /// `not-found` with reason `root-not-found`, `invalid` with reason `component-unreadable`, `component-invalid`,
-    /// `component-lacks-world`, `component-import-missing`, `grant-missing`, `grant-invalid`, `setting-root` or
+    /// `component-lacks-world`, `component-foreign`, `component-import-missing`, `grant-missing`, `grant-invalid`, `setting-root` or
     /// `out-of-band-type`, `limit`: the component is too large, `unavailable` with reason `bundle-missing`, or with
     /// `open-files-exhausted`, `threads-exhausted` or `memory-exhausted` where this process may take no more of these,
     /// and what the backend answers to its settings.

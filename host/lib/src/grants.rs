@@ -59,7 +59,7 @@ pub(crate) struct Grants {
     held: Vec<Ground>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Directory {
     pub(crate) host: PathBuf,
     pub(crate) guest: String,
@@ -75,10 +75,14 @@ impl Grants {
     /// The same without files, for a component that uses none.
     pub(crate) fn without_files(self) -> Self {
         Self {
-            root: None,
             directories: Vec::new(),
-            ..self
+            ..self.without_root()
         }
+    }
+
+    /// The same without a root, for a backend that uses no files while something over it does.
+    pub(crate) fn without_root(self) -> Self {
+        Self { root: None, ..self }
     }
 
     /// The same for a component that is started, now and again. No directory lies in another one, nor, of a component that
@@ -156,11 +160,12 @@ impl Grants {
 
     /// Refuses grants that mean nothing or not one thing.
     pub(crate) fn check(&self) -> Result<()> {
-        let mut guests: BTreeSet<&str> = self.root.iter().map(|_| GUEST_ROOT).collect();
+        let mut guests = BTreeSet::new();
         for Directory { guest, .. } in &self.directories {
-            if !guest.starts_with('/') || !guests.insert(guest) {
+            let is_in_root = self.has_root() && Path::new(guest).starts_with(GUEST_ROOT);
+            if !is_plain(guest) || is_in_root || !guests.insert(guest) {
                 return Err(invalid(format!(
-                    "directory {guest:?} cannot be granted under that name; give it an absolute one that no other directory has"
+                    "directory {guest:?} cannot be granted under that name; give it an absolute one without '.', '..' and empty parts that no other directory has and that is not in the root, {GUEST_ROOT:?}"
                 )));
             }
         }
@@ -233,6 +238,13 @@ impl Grants {
     }
 }
 
+/// Whether it names one place, and in one way.
+fn is_plain(guest: &str) -> bool {
+    let is_plain = |part: &str| !matches!(part, "" | "." | "..") && !part.contains('\0');
+    let rest = guest.strip_prefix('/');
+    rest.is_some_and(|rest| rest.is_empty() || rest.split('/').all(is_plain))
+}
+
 /// A connection to one of the addresses. What libc binds to before that is no address: any port, on any interface.
 fn allows(granted: &[SocketAddr], address: SocketAddr, used: SocketAddrUse) -> bool {
     match used {
@@ -295,11 +307,17 @@ mod tests {
             ..Grants::default()
         };
         assert_eq!(of(&["/a", "/b"], &["A", "B"]).check(), Ok(()));
+        assert_eq!(of(&["/", "/annals-too", "/a/b"], &[]).check(), Ok(()));
         for (guests, names) in [
             (&["a"][..], &[][..]),
             (&[""], &[]),
             (&["/a", "/a"], &[]),
+            (&["/a/"], &[]),
+            (&["//a"], &[]),
+            (&["/a/../annals"], &[]),
+            (&["/a\0b"], &[]),
             (&[GUEST_ROOT], &[]),
+            (&["/annals/b"], &[]),
             (&[], &["A", "A"]),
             (&[], &[""]),
             (&[], &["A=B"]),

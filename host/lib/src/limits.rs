@@ -9,6 +9,13 @@ const INSTANCES_MAX: usize = 1024;
 const MEMORIES_MAX: usize = 64;
 const TABLES_MAX: usize = 256;
 
+/// How long a call may take unless another time is given. While a backend does not answer no lease can be renewed, and
+/// others take one over after ten seconds of silence, so it is half of that.
+const CALL_MAX: Duration = Duration::from_secs(5);
+
+/// The same of a backend that came with this crate, which does not hang but may have much to write.
+const OWN_CALL_MAX: Duration = Duration::from_secs(60);
+
 /// What a backend may use. The defaults are documented at `Place`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
@@ -20,8 +27,8 @@ pub(crate) struct Limits {
     pub(crate) handles_max: usize,
     /// That one answer carries.
     pub(crate) page_bytes_max: usize,
-    /// For one call.
-    pub(crate) call_max: Duration,
+    /// For one call; what is usual when none.
+    pub(crate) call_max: Option<Duration>,
     /// For all calls that one call of the store makes.
     pub(crate) operation_max: Duration,
 }
@@ -34,9 +41,17 @@ impl Default for Limits {
             handles_max: 256,
             // The longest record, and what goes with it.
             page_bytes_max: (256 << 20) + (1 << 20),
-            call_max: Duration::from_secs(60),
+            call_max: None,
             operation_max: Duration::from_secs(600),
         }
+    }
+}
+
+impl Limits {
+    /// For one call of a backend that came with this crate, or of another one.
+    pub(crate) fn call_max(&self, is_own: bool) -> Duration {
+        let usual = if is_own { OWN_CALL_MAX } else { CALL_MAX };
+        self.call_max.unwrap_or(usual)
     }
 }
 

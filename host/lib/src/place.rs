@@ -41,7 +41,7 @@ pub enum Backend {
 ///
 /// | limit | unless another is given |
 /// |---|---|
-/// | [`Place::call_ms_max`] | one minute for a call, waiting included |
+/// | [`Place::call_ms_max`] | five seconds for a call, waiting included |
 /// | [`Place::operation_ms_max`] | ten minutes for all calls that one call of the store makes |
 /// | [`Place::memory_bytes_max`] | 1 GiB for all memories together |
 /// | [`Place::table_elements_max`] | 1,048,576 in all tables together |
@@ -146,11 +146,14 @@ impl Place {
         guest: impl Into<String>,
         access: Access,
     ) -> Self {
-        self.grants.directories.push(Directory {
+        let directory = Directory {
             host: host.into(),
             guest: guest.into(),
             access,
-        });
+        };
+        if !self.grants.directories.contains(&directory) {
+            self.grants.directories.push(directory);
+        }
         self
     }
 
@@ -175,7 +178,10 @@ impl Place {
     #[must_use]
     pub fn environment(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         let variable = (name.into(), value.into());
-        self.grants.environment.push(variable);
+        // said twice, it is one thing
+        if !self.grants.environment.contains(&variable) {
+            self.grants.environment.push(variable);
+        }
         self
     }
 
@@ -217,11 +223,13 @@ impl Place {
         self
     }
 
-    /// How long one call of a dynamically linked backend may take; a minute when not given. Of a backend that did not
-    /// come with this crate that includes what it waits for.
+    /// How long one call of a dynamically linked backend may take. Five seconds when not given, waiting included; a minute,
+    /// without what it waits for, if it came with this crate. Leases are renewed between calls, also between those of one
+    /// operation, and not during one: with half of the time that a lease lives (ten seconds, where the backend does not
+    /// say) or more, a backend that hangs may cost every live session its lease.
     #[must_use]
     pub fn call_ms_max(mut self, milliseconds: u64) -> Self {
-        self.limits.call_max = Duration::from_millis(milliseconds);
+        self.limits.call_max = Some(Duration::from_millis(milliseconds));
         self
     }
 

@@ -107,6 +107,10 @@ pub fn page(attack: &str, id: &str, cursor: u64) -> Option<Page> {
             let lines = (cursor..cursor + 1000).map(note).collect();
             Some(kept::page(header(), lines, Some(cursor + 1000)))
         }
+        "slow log without end" => {
+            thread::sleep(Duration::from_millis(200));
+            Some(kept::page(header(), note(cursor), Some(cursor + 1)))
+        }
         "bad end without end" => {
             let mut page = kept::page(header(), String::new(), Some(cursor + 1));
             page.raw = (cursor > 0).then(|| b"x".to_vec());

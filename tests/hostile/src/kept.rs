@@ -3,6 +3,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;
+use std::time::{SystemTime, UNIX_EPOCH};
 
 use annals_core::header::Header;
 use annals_core::record::{RECORD_BYTES_MAX, read_record};
@@ -24,7 +25,7 @@ pub fn info() -> BackendInfo {
         version: "1".to_owned(),
         durability: Durability::Power,
         wants_packed: false,
-        lease: LeaseScope::None,
+        lease: LeaseScope::Session,
         record_bytes_max: RECORD_BYTES_MAX,
         notes: Vec::new(),
     }
@@ -52,6 +53,14 @@ impl Kept {
 
     pub fn path(&self, name: &str) -> PathBuf {
         self.root.join(name)
+    }
+
+    /// For whoever watches: which lease was renewed while this was armed, and when.
+    pub fn note_renewal(&self, id: &str) {
+        let at = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
+        let path = self.path("renewals");
+        let file = OpenOptions::new().create(true).append(true).open(path);
+        writeln!(file.unwrap(), "{id} {}", at.as_millis()).unwrap();
     }
 
     fn log(&self, id: &str) -> PathBuf {

@@ -58,7 +58,10 @@ impl Persistence for Hostile {
         Ok("1".to_owned())
     }
 
-    fn renew(&mut self, _: Option<&str>, _: &str) -> Result<()> {
+    fn renew(&mut self, id: Option<&str>, _: &str) -> Result<()> {
+        if !self.attack().is_empty() {
+            self.kept.note_renewal(id.unwrap_or_default());
+        }
         Ok(())
     }
 

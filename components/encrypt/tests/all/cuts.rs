@@ -7,7 +7,7 @@ use annals_sdk::types::ErrorCode;
 
 use crate::support::{
     acquire, batch, event, files, header, lines_of, mixed, over_files, over_memory, refused,
-    rewrite, root_with, with_other_key,
+    rewrite, root_with, stored, with_other_key,
 };
 
 fn cut<P: Persistence>(backend: &mut P, bytes_max: u32) -> (Vec<u8>, Vec<Option<u64>>) {
@@ -102,4 +102,18 @@ fn a_cut_record_that_does_not_open_is_not_handed_on() {
         "sealed-record-unopened",
     );
     assert!(error.detail.contains("\"seq\":4"), "{}", error.detail);
+}
+
+// The second of two cuts in one page was held against the end of the first one.
+#[test]
+fn cuts_in_one_page_begin_where_they_were_made() {
+    let mut backend = over_memory();
+    stored(&mut backend, "a", &batch(0, 5));
+    let token = acquire(&mut backend, "a");
+    backend.truncate("a", &token, 2).unwrap();
+    backend.append("a", &token, &batch(2, 2)).unwrap();
+    backend.truncate("a", &token, 3).unwrap();
+    let (bytes, _) = cut(&mut backend, 1 << 20);
+    let both = format!("{}{}", batch(2, 3).lines, batch(3, 1).lines);
+    assert_eq!(bytes, both.into_bytes());
 }

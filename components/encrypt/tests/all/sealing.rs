@@ -153,3 +153,30 @@ fn a_batch_that_is_none_is_refused() {
     refused(created, ErrorCode::Invalid, "header-not-json");
     assert!(!backend.has("a").unwrap());
 }
+
+// Such a line is no record, so the batch was called invalid before the backend was asked.
+#[test]
+fn a_batch_beyond_every_log_is_a_gap_like_any_other() {
+    let root = tempfile::tempdir().unwrap();
+    let mut backend = over_files(root.path());
+    stored(&mut backend, "a", &batch(0, 2));
+    let token = acquire(&mut backend, "b");
+    let before = files(root.path());
+    let of_one = |first_seq: u64| Batch {
+        first_seq,
+        lines: event(first_seq),
+        ..batch(0, 1)
+    };
+    for first_seq in [3, 1 << 53, u64::MAX / 2] {
+        let created = backend.create(&header("b"), &token, &of_one(first_seq));
+        assert_eq!(created.unwrap_err().code, ErrorCode::SeqConflict);
+        assert_eq!(files(root.path()), before);
+    }
+    backend.release(Some("b"), &token).unwrap();
+    let token = acquire(&mut backend, "a");
+    for first_seq in [3, 1 << 53, u64::MAX / 2] {
+        let appended = backend.append("a", &token, &of_one(first_seq));
+        assert_eq!(appended.unwrap_err().code, ErrorCode::SeqConflict);
+        assert_eq!(lines(&mut backend, "a").unwrap(), batch(0, 2).lines);
+    }
+}

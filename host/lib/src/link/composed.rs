@@ -12,12 +12,17 @@ use crate::bundle;
 use crate::component;
 use crate::compose::{Misfit, compose};
 use crate::engine::{self, Trust};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::grants::Waiting;
 use crate::observer::Observers;
+use crate::records::ErrorCode;
 
-/// The component of both.
+/// The component of both. One that did not come with this crate is refused: no limit would hold for it, and what stops it
+/// would stop the store.
 pub(super) fn link(chosen: Chosen, observers: Observers) -> Result<Instance> {
+    if !chosen.source.is_own() {
+        return Err(foreign(&chosen.source.name));
+    }
     let Chosen {
         source,
         grants,
@@ -57,4 +62,12 @@ pub(super) fn link(chosen: Chosen, observers: Observers) -> Result<Instance> {
         settings: Some(settings),
         root: grants.root().map(Path::to_path_buf),
     })
+}
+
+fn foreign(name: &str) -> Error {
+    let message = format!(
+        "{name} did not come with annals, so it is not linked statically, where no limit would hold for it; link it dynamically, as --link dynamic does"
+    );
+    let facts = [("component", name)];
+    Error::new(ErrorCode::Invalid, "component-foreign", message, &facts)
 }

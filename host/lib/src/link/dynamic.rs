@@ -5,14 +5,14 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use wasmtime::component::{HasSelf, InstancePre, Linker, ResourceTable};
 use wasmtime::{Engine, Store};
 
+use super::leases::Leases;
 use super::sandbox::{Blocking, Deadline, Runner, Running, Sandbox, Stop, Timed};
+use super::ticker::{TICK, Ticker};
 use super::{Attached, Chosen, Data, Instance, Settings, explained, granted, linker, trapped};
 use crate::bindings::backend::SessionPersistencePre;
 use crate::bindings::store::SessionStore;
@@ -25,10 +25,6 @@ use crate::grants::{Grants, Waiting};
 use crate::limits::{Limits, Reached};
 use crate::observer::Observers;
 use crate::records::ErrorCode;
-use crate::room::Room;
-
-/// How exactly the deadline of a call is kept.
-const TICK: Duration = Duration::from_millis(50);
 
 /// What becomes of a backend that stopped.
 pub(super) const STARTED_AGAIN: &str = "it is started again by the next call";
@@ -89,6 +85,9 @@ pub(crate) struct Backend {
     runner: Option<Arc<Runner>>,
     grants: Grants,
     limits: Limits,
+    /// For one call.
+    call_max: Duration,
+    pub(super) leases: Leases,
     /// What `configure` was called with, for the next start.
     configured: Option<Settings>,
     running: Option<Running>,
@@ -137,7 +136,9 @@ impl Backend {
             component,
             runner,
             grants,
+            call_max: limits.call_max(is_trusted),
             limits,
+            leases: Leases::default(),
             configured: None,
             running: None,
             since: Instant::now(),
@@ -167,6 +168,8 @@ impl Backend {
             runner: self.runner.clone(),
             grants: self.grants.over(root)?,
             limits: self.limits,
+            call_max: self.call_max,
+            leases: Leases::default(),
             configured: None,
             running: None,
             since: Instant::now(),
@@ -253,7 +256,7 @@ impl Backend {
         if left.is_zero() {
             return Err(self.took_too_long());
         }
-        let time = left.min(self.limits.call_max);
+        let time = left.min(self.call_max);
         // Never less than one whole tick away.
         let ticks = u64::try_from(time.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX);
         Ok(Deadline {
@@ -309,7 +312,7 @@ impl Backend {
     fn stopped(&self, stop: Stop) -> Error {
         match stop {
             Stop::Late => {
-                let ms = self.limits.call_max.as_millis();
+                let ms = self.call_max.as_millis();
                 let left = self
                     .limits
                     .operation_max
@@ -361,26 +364,4 @@ fn unavailable(error: Error) -> Error {
 fn not_running(name: &str) -> Error {
     let message = format!("{name} is not running; call again");
     Error::new(ErrorCode::Unavailable, "backend-not-running", message, &[])
-}
-
-/// Moves an engine's epoch on until it is dropped.
-struct Ticker {
-    _stop: Sender<()>,
-}
-
-impl Ticker {
-    fn start(engine: &Engine) -> Result<Self> {
-        let (stop, stopped) = mpsc::channel::<()>();
-        let engine = engine.clone();
-        let tick = move || {
-            while stopped.recv_timeout(TICK) == Err(RecvTimeoutError::Timeout) {
-                engine.increment_epoch();
-            }
-        };
-        thread::Builder::new()
-            .name("annals-deadline".to_owned())
-            .spawn(tick)
-            .map_err(|_| Room::Threads.ran_out("that for deadlines"))?;
-        Ok(Self { _stop: stop })
-    }
 }

@@ -19,6 +19,13 @@ impl Attached {
             }
         }
     }
+
+    /// The backend, once leases were renewed if that is due.
+    fn attended(&mut self) -> std::result::Result<&mut Backend, types::Error> {
+        let backend = self.backend()?;
+        backend.renew_due();
+        Ok(backend)
+    }
 }
 
 impl Host for Attached {
@@ -35,53 +42,57 @@ impl Host for Attached {
         holder: String,
         evict: Option<Eviction>,
     ) -> Answer<String> {
-        persistence!(
-            self.backend()?,
-            call_acquire(id.as_ref(), &holder, evict.as_ref())
-        )
+        let backend = self.attended()?;
+        let token = persistence!(backend, call_acquire(id.as_ref(), &holder, evict.as_ref()))?;
+        backend.leases.taken(id, token.clone());
+        Ok(token)
     }
 
     fn renew(&mut self, id: Option<String>, token: String) -> Answer<()> {
-        persistence!(self.backend()?, call_renew(id.as_ref(), &token))
+        let backend = self.backend()?;
+        backend.leases.renewed();
+        persistence!(backend, call_renew(id.as_ref(), &token))
     }
 
     fn release(&mut self, id: Option<String>, token: String) -> Answer<()> {
-        persistence!(self.backend()?, call_release(id.as_ref(), &token))
+        let backend = self.backend()?;
+        backend.leases.gone(&id, &token);
+        persistence!(backend, call_release(id.as_ref(), &token))
     }
 
     fn create(&mut self, header: SessionHeader, token: String, first: Batch) -> Answer<()> {
-        persistence!(self.backend()?, call_create(&header, &token, &first))
+        persistence!(self.attended()?, call_create(&header, &token, &first))
     }
 
     fn append(&mut self, id: String, token: String, events: Batch) -> Answer<()> {
-        persistence!(self.backend()?, call_append(&id, &token, &events))
+        persistence!(self.attended()?, call_append(&id, &token, &events))
     }
 
     fn load(&mut self, id: String, cursor: u64, bytes_max: u32) -> Answer<Page> {
-        persistence!(self.backend()?, call_load(&id, cursor, bytes_max))
+        persistence!(self.attended()?, call_load(&id, cursor, bytes_max))
     }
 
     fn truncate(&mut self, id: String, token: String, keep_events: u64) -> Answer<()> {
-        persistence!(self.backend()?, call_truncate(&id, &token, keep_events))
+        persistence!(self.attended()?, call_truncate(&id, &token, keep_events))
     }
 
     fn list(&mut self, cursor: Option<String>, count_max: u32) -> Answer<Listing> {
-        persistence!(self.backend()?, call_list(cursor.as_deref(), count_max))
+        persistence!(self.attended()?, call_list(cursor.as_deref(), count_max))
     }
 
     fn has(&mut self, id: String) -> Answer<bool> {
-        persistence!(self.backend()?, call_has(&id))
+        persistence!(self.attended()?, call_has(&id))
     }
 
     fn load_cut(&mut self, id: String, cursor: u64, bytes_max: u32) -> Answer<Page> {
-        persistence!(self.backend()?, call_load_cut(&id, cursor, bytes_max))
+        persistence!(self.attended()?, call_load_cut(&id, cursor, bytes_max))
     }
 
     fn delete(&mut self, id: String, token: String) -> Answer<()> {
-        persistence!(self.backend()?, call_delete(&id, &token))
+        persistence!(self.attended()?, call_delete(&id, &token))
     }
 
     fn update(&mut self, id: String, summary: SessionSummary) -> Answer<()> {
-        persistence!(self.backend()?, call_update(&id, &summary))
+        persistence!(self.attended()?, call_update(&id, &summary))
     }
 }

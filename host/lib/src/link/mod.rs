@@ -9,10 +9,12 @@ mod composed;
 mod dynamic;
 mod entry;
 mod forward;
+mod leases;
 mod live;
 mod sandbox;
 mod swap;
 mod tended;
+mod ticker;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -26,7 +28,7 @@ use crate::bindings::store::annals::session::{observer, types};
 use crate::bindings::store::exports::annals::session::store::Guest;
 use crate::builder::Link;
 use crate::cache::Cache;
-use crate::component::Source;
+use crate::component::{self, Source};
 use crate::error::{Error, Result};
 use crate::grants::{GUEST_ROOT, Grants};
 use crate::holder;
@@ -294,7 +296,11 @@ fn rooted(
         return Ok((grants.without_files(), settings));
     }
     if !source.uses_files(component) {
-        return Ok((grants.without_files(), settings));
+        let grants = match component::uses_files(&imports) {
+            true => grants.without_root(),
+            false => grants.without_files(),
+        };
+        return Ok((grants, settings));
     }
     if grants.has_root() {
         if settings.iter().any(|(name, _)| name == ROOT_SETTING) {

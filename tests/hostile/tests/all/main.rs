@@ -11,6 +11,8 @@ mod faulty;
 
 mod cases;
 mod grounds;
+mod renewals;
 mod scene;
 mod starts;
+mod swaps;
 mod table;

@@ -55,6 +55,15 @@ pub fn turn(number: u64) -> String {
     )
 }
 
+/// With the limits that hold when no others are given.
+pub fn usual(root: &Path, attack: &str) -> Place {
+    Place::new(Backend::File(component().to_owned()))
+        .root(root)
+        .setting("attack", attack)
+        .inert(Need::Network)
+        .cache(cache())
+}
+
 pub struct Scene {
     pub annals: Annals,
     pub victim: Session,
@@ -96,16 +105,12 @@ impl Scene {
     }
 
     /// With limits that are reached soon.
-    fn place(root: &Path, attack: &str) -> Place {
-        Place::new(Backend::File(component().to_owned()))
-            .root(root)
-            .setting("attack", attack)
-            .inert(Need::Network)
+    pub fn place(root: &Path, attack: &str) -> Place {
+        usual(root, attack)
             .call_ms_max(CALL_MS)
             .operation_ms_max(OPERATION_MS)
             .memory_bytes_max(64 * MIB)
             .page_bytes_max(8 * MIB)
-            .cache(cache())
     }
 
     pub fn root(&self) -> PathBuf {
