@@ -56,7 +56,7 @@ pub(crate) struct Grants {
     /// What nothing that is granted may reach.
     pub(crate) kept_off: Vec<PathBuf>,
     /// The granted directories as the first start found them.
-    held: Vec<Ground>,
+    pub(crate) held: Vec<Ground>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]

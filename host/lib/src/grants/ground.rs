@@ -17,7 +17,7 @@ type Identity = PathBuf;
 
 /// Where a directory is, or would be made.
 #[derive(Clone, Debug)]
-pub(super) struct Ground {
+pub(crate) struct Ground {
     pub(super) given: PathBuf,
     /// As it was given, but absolute.
     spelled: PathBuf,
