@@ -3,16 +3,17 @@
 //! What is used is the manifest as it is now, as long as it asks for no more than was accepted and its component has the
 //! bytes that were accepted.
 
+pub mod stack;
+
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use annals::Need;
 use annals_core::fault::quoted;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::manifest::{self, Access, Inert, Manifest};
+use crate::manifest::{self, Manifest, Part};
 use crate::text;
 
 const EXTENSION: &str = "toml";
@@ -27,87 +28,97 @@ pub struct Record {
     pub accepted: Manifest,
 }
 
-/// A backend that was added, with all that it was accepted to use. `settings` go before the manifest's.
-pub fn place(name: &str, settings: &[(String, String)]) -> Result<annals::Place, Failure> {
+/// A manifest that asks for no more than was accepted, and the bytes of its parts.
+pub struct Present {
+    pub manifest: Manifest,
+    /// Of the layers, the outermost first, and then of the backend; none of a bundled one.
+    pub components: Vec<Option<Vec<u8>>>,
+}
+
+/// A backend that was added, as it is now.
+pub fn present(name: &str) -> Result<Present, Failure> {
     let record = read(name)?.ok_or_else(|| {
         Failure::usage(format!(
             "no backend {} was added; give jsonl, memory, the path of a component, or a name that annals backend list shows",
             quoted(name)
         ))
     })?;
-    let (manifest, bytes) = record.present()?;
-    let mut place = annals::Place::new(annals::Backend::Bytes(bytes))
-        .named(format!("backend {}", quoted(name)));
-    for (key, value) in &manifest.settings {
-        if !settings.iter().any(|(given, _)| given == key) {
-            place = place.setting(key, value);
+    record.present()
+}
+
+/// A failure to use a backend that was added, with its name and where its manifest is.
+pub fn unusable(name: &str, failure: Failure) -> Failure {
+    let Failure::Said(exit, message) = failure else {
+        return failure;
+    };
+    let named = format!("backend {}", quoted(name));
+    let message = match message.contains(&named) {
+        true => message,
+        false => format!("{named}: {message}"),
+    };
+    let failure = Failure::Said(exit, message);
+    match read(name) {
+        Ok(Some(record)) => {
+            let manifest = record.manifest.display().to_string();
+            failure.although(&format!("its manifest is {manifest:?}"))
         }
+        Ok(None) | Err(_) => failure,
     }
-    for granted in &manifest.grants.directories {
-        let access = match granted.access {
-            Access::Read => annals::Access::Read,
-            Access::Write => annals::Access::ReadWrite,
-        };
-        place = place.directory(&granted.path, &granted.guest, access);
-    }
-    for address in &manifest.grants.tcp {
-        place = place.tcp(*address);
-    }
-    for variable in &manifest.grants.environment {
-        let Some(value) = std::env::var_os(variable) else {
-            continue;
-        };
-        let value = value.into_string().map_err(|_| {
-            Failure::usage(format!(
-                "the value of {variable} is not UTF-8; set another one"
-            ))
-        })?;
-        place = place.environment(variable, value);
-    }
-    for inert in &manifest.grants.inert {
-        place = place.inert(match inert {
-            Inert::Files => Need::Files,
-            Inert::Network => Need::Network,
-        });
-    }
-    let limits = manifest.limits;
-    if let Some(bytes) = limits.memory_bytes_max {
-        place = place.memory_bytes_max(bytes);
-    }
-    if let Some(ms) = limits.call_ms_max {
-        place = place.call_ms_max(ms);
-    }
-    if let Some(bytes) = limits.page_bytes_max {
-        place = place.page_bytes_max(bytes);
-    }
-    Ok(place)
 }
 
 impl Record {
-    /// The manifest and the component as they are now; refused where that is more than was accepted, or something else.
-    pub fn present(&self) -> Result<(Manifest, Vec<u8>), Failure> {
+    /// The manifest and the components as they are now; refused where that is more than was accepted, or something else.
+    pub fn present(&self) -> Result<Present, Failure> {
         let accepted = &self.accepted;
         let manifest = Manifest::read(&self.manifest)?;
         if manifest.name != accepted.name {
             let now = quoted(&manifest.name);
             return Err(self.asked_again(&format!("its manifest is now of {now}")));
         }
-        let bytes = annals::component_bytes(&manifest.component).map_err(Failure::configuration)?;
-        let found = annals::component_sha256(&bytes);
-        let is_same = |digest: &str| digest.eq_ignore_ascii_case(&accepted.sha256);
-        if !is_same(&found) || !is_same(&manifest.sha256) {
-            let cause = format!(
-                "its component has changed: sha256 {} was accepted, {found} is there",
-                accepted.sha256
-            );
+        if manifest.layers.len() != accepted.layers.len() {
+            let (before, now) = (accepted.layers.len(), manifest.layers.len());
+            let before = text::count(before as u64, "layer");
+            let cause = format!("it has other layers: {before} over it accepted, now {now}");
             return Err(self.asked_again(&cause));
         }
+        let pairs = manifest.parts().zip(accepted.parts());
+        let components = pairs.map(|(part, before)| self.component(part, before));
+        let components: Vec<_> = components.collect::<Result<_, _>>()?;
         let beyond = manifest.beyond(accepted);
         if !beyond.is_empty() {
             let cause = format!("it wants more than was accepted: {}", beyond.join("; "));
             return Err(self.asked_again(&cause));
         }
-        Ok((manifest, bytes))
+        Ok(Present {
+            manifest,
+            components,
+        })
+    }
+
+    /// The bytes of a part, if they are those that were accepted in its place; none of a bundled one.
+    fn component(&self, part: Part<'_>, before: Part<'_>) -> Result<Option<Vec<u8>>, Failure> {
+        if part.bundled().is_some() && part.bundled() == before.bundled() {
+            return Ok(None);
+        }
+        let of = |digest: Option<&str>| match digest {
+            Some(digest) => format!("sha256 {digest}"),
+            None => "one that comes with annals".to_owned(),
+        };
+        let changed = |found: Option<&str>| {
+            let (words, before, found) = (part.words(), of(before.sha256), of(found));
+            let cause = format!("{words} has changed: {before} was accepted, {found} is there");
+            self.asked_again(&cause)
+        };
+        let (Some(now), Some(accepted)) = (part.sha256, before.sha256) else {
+            return Err(changed(part.sha256));
+        };
+        let bytes = annals::component_bytes(part.component).map_err(Failure::configuration)?;
+        let found = annals::component_sha256(&bytes);
+        let is_same = |digest: &str| digest.eq_ignore_ascii_case(accepted);
+        match is_same(&found) && is_same(now) {
+            true => Ok(Some(bytes)),
+            false => Err(changed(Some(&found))),
+        }
     }
 
     fn asked_again(&self, cause: &str) -> Failure {

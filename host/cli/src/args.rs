@@ -89,6 +89,16 @@ pub enum Middleware {
     File(PathBuf),
 }
 
+impl Middleware {
+    /// As it was given.
+    pub fn name(&self) -> String {
+        match self {
+            Self::Encrypt => "encrypt".to_owned(),
+            Self::File(path) => path.display().to_string(),
+        }
+    }
+}
+
 impl From<&Middleware> for annals::Middleware {
     fn from(middleware: &Middleware) -> Self {
         match middleware {

@@ -15,6 +15,7 @@ mod manifest;
 mod new_file;
 mod output;
 mod place;
+mod sealing;
 mod signals;
 mod survey;
 mod text;

@@ -1,4 +1,8 @@
-//! `backend.toml`: a backend of somebody else, and what it asks for.
+//! `backend.toml`: a backend of somebody else, middleware over it, and what each of them asks for.
+
+mod check;
+mod part;
+mod wider;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,11 +13,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
 
+pub use check::check_name;
+pub use part::{Bundled, Part};
+
 /// The longest manifest that is read.
 const MANIFEST_BYTES_MAX: u64 = 1 << 20;
-
-/// The longest name of a backend, in bytes.
-const NAME_BYTES_MAX: usize = 64;
 
 /// A manifest. Unknown fields are refused.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
@@ -22,11 +26,30 @@ pub struct Manifest {
     /// What `--backend` calls it: small letters, digits, `-` and `_`.
     pub name: String,
     pub version: String,
-    /// Path of the component; a relative one is meant from the manifest's directory.
+    /// Path of the component, a relative one from the manifest's directory; or `jsonl` or `memory`, which are bundled.
     pub component: PathBuf,
-    /// The SHA-256 of the component, in hexadecimal.
-    pub sha256: String,
+    /// The SHA-256 of the component, in hexadecimal; none of a bundled one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     /// Settings of the backend; `--set` adds to them and goes before them.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    #[serde(default)]
+    pub grants: Grants,
+    #[serde(default)]
+    pub limits: Limits,
+    /// Middleware over the backend, the outermost first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub layers: Vec<Layer>,
+}
+
+/// Middleware over what comes after it. Its fields are as those of the backend; the bundled one is `encrypt`.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(deny_unknown_fields)]
+pub struct Layer {
+    pub component: PathBuf,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     #[serde(default)]
@@ -115,80 +138,18 @@ impl Manifest {
     fn beside(mut self, path: &Path) -> std::io::Result<Self> {
         let path = std::path::absolute(path)?;
         let directory = path.parent().unwrap_or(Path::new("/"));
-        self.component = directory.join(&self.component);
-        for granted in &mut self.grants.directories {
-            granted.path = directory.join(&granted.path);
+        let base = (&mut self.component, &mut self.grants, false);
+        let layers = self.layers.iter_mut();
+        let layers = layers.map(|layer| (&mut layer.component, &mut layer.grants, true));
+        for (component, grants, is_layer) in layers.chain([base]) {
+            if Bundled::named(component, is_layer).is_none() {
+                *component = directory.join(&component);
+            }
+            for granted in &mut grants.directories {
+                granted.path = directory.join(&granted.path);
+            }
         }
         Ok(self)
-    }
-
-    fn check(&self) -> Result<(), String> {
-        check_name(&self.name)?;
-        let is_digest =
-            self.sha256.len() == 64 && self.sha256.bytes().all(|byte| byte.is_ascii_hexdigit());
-        if !is_digest {
-            return Err("sha256 is no digest; give 64 hexadecimal digits, as annals backend inspect shows them".to_owned());
-        }
-        Ok(())
-    }
-
-    /// What this asks for and `accepted` did not, in words.
-    pub fn beyond(&self, accepted: &Self) -> Vec<String> {
-        let mut beyond = self.grants.beyond(&accepted.grants);
-        let now = &self.limits;
-        let before = &accepted.limits;
-        let mut limit = |name: &str, now: Option<u64>, before: Option<u64>| {
-            // Where none was accepted the usual one was, which only the library knows.
-            let is_wider = match (now, before) {
-                (Some(now), Some(before)) => now > before,
-                (None, None) => false,
-                (None, Some(_)) | (Some(_), None) => true,
-            };
-            if is_wider {
-                let now = now.map_or_else(|| "the usual".to_owned(), |now| now.to_string());
-                beyond.push(format!("{name} {now}"));
-            }
-        };
-        let wide = |bytes: Option<usize>| bytes.map(|bytes| bytes as u64);
-        limit(
-            "memory_bytes_max",
-            wide(now.memory_bytes_max),
-            wide(before.memory_bytes_max),
-        );
-        limit("call_ms_max", now.call_ms_max, before.call_ms_max);
-        limit(
-            "page_bytes_max",
-            wide(now.page_bytes_max),
-            wide(before.page_bytes_max),
-        );
-        beyond
-    }
-}
-
-impl Grants {
-    fn beyond(&self, accepted: &Self) -> Vec<String> {
-        let mut beyond = Vec::new();
-        for asked in &self.directories {
-            let is_covered = |granted: &Directory| {
-                granted.path == asked.path
-                    && granted.guest == asked.guest
-                    && granted.access >= asked.access
-            };
-            if !accepted.directories.iter().any(is_covered) {
-                beyond.push(asked.words());
-            }
-        }
-        for asked in &self.tcp {
-            if !accepted.tcp.contains(asked) {
-                beyond.push(format!("TCP connections to {asked}"));
-            }
-        }
-        for asked in &self.environment {
-            if !accepted.environment.contains(asked) {
-                beyond.push(format!("environment name {asked:?}"));
-            }
-        }
-        beyond
     }
 }
 
@@ -225,24 +186,4 @@ pub fn parsed<T: serde::de::DeserializeOwned>(text: &str) -> Result<T, String> {
         let cause = error.message().replace('\n', "; ");
         format!("line {line}: {cause}")
     })
-}
-
-/// Whether `--backend` can call a backend so.
-pub fn check_name(name: &str) -> Result<(), String> {
-    let is_plain = |byte: u8| {
-        byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-' || byte == b'_'
-    };
-    let is_name = !name.is_empty()
-        && name.len() <= NAME_BYTES_MAX
-        && !name.starts_with('-')
-        && name.bytes().all(is_plain);
-    if !is_name {
-        return Err(format!(
-            "{name:?} is no name of a backend; give at most {NAME_BYTES_MAX} of a-z, 0-9, - and _"
-        ));
-    }
-    if name == "jsonl" || name == "memory" {
-        return Err(format!("{name:?} is a bundled backend; give another name"));
-    }
-    Ok(())
 }

@@ -11,6 +11,7 @@ use crate::args::{Backend, Global, Link, Middleware};
 use crate::commands::cache;
 use crate::failure::Failure;
 use crate::output::note;
+use crate::sealing::{self, KEY_ENV, KEY_ENV_SETTING};
 use crate::signals;
 
 /// The place that the flags name.
@@ -22,23 +23,15 @@ pub struct Place<'a> {
     pub through: Vec<Middleware>,
 }
 
-/// The setting that names the variable with a key, and that variable unless one is named.
-const KEY_ENV_SETTING: &str = "encrypt.key-env";
-const KEY_ENV: &str = "ANNALS_KEY";
-
-/// The setting that says what becomes of what does not open, and the value with which it is left out.
-const UNOPENED_SETTING: &str = "encrypt.unopened";
-const SKIP: &str = "skip";
-
 impl Place<'_> {
     /// The sessions that are there. A root that does not exist is refused, not made.
     pub fn open(&self) -> Result<Annals, Failure> {
-        start(self.builder(false)?)
+        self.start(self.builder(false)?)
     }
 
     /// As [`Place::open`]; the store says of what it inspects whether it fits together.
     pub fn open_strict(&self) -> Result<Annals, Failure> {
-        start(self.builder(false)?.strict(true))
+        self.start(self.builder(false)?.strict(true))
     }
 
     /// For a command that stores a new session. A root that does not exist is made, but only after `rehearse` did in
@@ -51,41 +44,87 @@ impl Place<'_> {
             let memory = Annals::memory().map_err(Failure::configuration)?;
             rehearse(&memory)?;
         }
-        start(self.builder(true)?)
+        self.start(self.builder(true)?)
+    }
+
+    fn start(&self, builder: Builder) -> Result<Annals, Failure> {
+        let annals = builder.build().map_err(|error| self.unusable(error))?;
+        annals.warnings().iter().for_each(|warning| note(warning));
+        signals::close_at_end(&annals);
+        Ok(annals)
     }
 
     fn builder(&self, create_root: bool) -> Result<Builder, Failure> {
         let mut builder = Annals::builder().place(self.granted(create_root)?);
-        if let Some(link) = self.global.link {
-            if link == Link::Static && matches!(self.backend(), Backend::Added(_)) {
+        match (self.global.link, self.backend()) {
+            (Some(Link::Static), Backend::Added(_)) => {
                 return Err(Failure::usage(
                     "a backend that was added is held to its limits: leave out --link static",
                 ));
             }
-            builder = builder.link(link.into());
+            // Also where all of it is bundled: only so there are limits.
+            (None, Backend::Added(_)) => builder = builder.link(annals::Link::Dynamic),
+            (Some(link), _) => builder = builder.link(link.into()),
+            (None, Backend::Jsonl | Backend::Memory | Backend::File(_)) => {}
         }
         Ok(builder.lease_wait_ms(self.global.wait))
     }
 
-    /// The backend, what goes before it, what both are granted, and their settings.
+    /// The backend with its root.
     fn granted(&self, create_root: bool) -> Result<annals::Place, Failure> {
-        let mut place = chosen(self.backend(), &self.settings)?;
-        for layer in &self.through {
-            place = place.through(layer.into());
-        }
-        for (name, value) in self.keys()? {
-            place = place.environment(name, value);
-        }
+        let place = self.chosen(self.backend())?;
         Ok(match self.given_root()? {
             Some(root) => place.root(root).create_root(create_root),
             None => place,
         })
     }
 
+    /// A backend, what goes before it, what both are granted but for a root, and their settings.
+    pub fn chosen(&self, backend: &Backend) -> Result<annals::Place, Failure> {
+        let mut place = annals::Place::new(annals::Backend::None);
+        for layer in &self.through {
+            place = place.through(layer.into());
+        }
+        place = match backend {
+            Backend::Jsonl => place.backend(annals::Backend::Jsonl),
+            Backend::Memory => place.backend(annals::Backend::Memory),
+            Backend::File(path) => place.backend(annals::Backend::File(path.clone())),
+            Backend::Added(name) => {
+                let layers = self.sealing_layers();
+                let given = sealing::explicit(self.settings.clone(), layers);
+                added::stack::place(place, added::present(name)?, &given, layers > 0)?
+            }
+        };
+        if !matches!(backend, Backend::Added(_)) {
+            for (key, value) in &self.settings {
+                place = place.setting(key, value);
+            }
+        }
+        for (name, value) in self.keys()? {
+            place = place.environment(name, value);
+        }
+        if let Some(kept) = cache::kept() {
+            place = place.cache(kept);
+        }
+        Ok(place)
+    }
+
+    /// A backend that cannot be used as it was chosen.
+    pub fn unusable(&self, error: annals::Error) -> Failure {
+        of_backend(self.backend(), error)
+    }
+
     /// What the backend knows of its medium besides sessions.
     pub fn upkeep(&self) -> Result<Upkeep, Failure> {
         let place = self.granted(false)?;
-        Upkeep::new(place).map_err(Failure::configuration)
+        Upkeep::new(place).map_err(|error| self.unusable(error))
+    }
+
+    fn sealing_layers(&self) -> usize {
+        let layers = self.through.iter();
+        layers
+            .filter(|layer| **layer == Middleware::Encrypt)
+            .count()
     }
 
     /// The variables that hold keys, as far as they are set: those that settings name, and the usual one where some layer
@@ -98,9 +137,7 @@ impl Place<'_> {
         let settings = self.settings.iter();
         let named = settings.filter(|(name, _)| name == KEY_ENV_SETTING);
         let mut names: Vec<&str> = named.map(|(_, value)| value.as_str()).collect();
-        let layers = self.through.iter();
-        let sealing = layers.filter(|layer| **layer == Middleware::Encrypt);
-        if sealing.count() > names.len() {
+        if self.sealing_layers() > names.len() {
             names.push(KEY_ENV);
         }
         // what is no name, the middleware refuses
@@ -118,14 +155,18 @@ impl Place<'_> {
     }
 
     /// Where records that do not open are left out, and so nothing can be written: the variable with the key.
-    pub fn skipping(&self) -> Option<&str> {
-        let setting = |wanted: &str| {
-            let mut settings = self.settings.iter();
-            let found = settings.find(|(name, _)| name == wanted);
-            found.map(|(_, value)| value.as_str())
-        };
-        let skips = setting(UNOPENED_SETTING) == Some(SKIP);
-        skips.then(|| setting(KEY_ENV_SETTING).unwrap_or(KEY_ENV))
+    pub fn skipping(&self) -> Option<String> {
+        let mut settings = self.settings.clone();
+        if let Backend::Added(name) = self.backend()
+            && let Ok(present) = added::present(name)
+        {
+            settings.extend(added::stack::settings(
+                &present.manifest,
+                &self.settings,
+                false,
+            ));
+        }
+        sealing::skipping(&settings)
     }
 
     /// The root and its mode, where others than its owner may look into it.
@@ -186,28 +227,13 @@ impl Place<'_> {
     }
 }
 
-/// A backend with its settings and with what it was accepted to use, but for a root.
-pub fn chosen(backend: &Backend, settings: &[(String, String)]) -> Result<annals::Place, Failure> {
-    let mut place = match backend {
-        Backend::Jsonl => annals::Place::new(annals::Backend::Jsonl),
-        Backend::Memory => annals::Place::new(annals::Backend::Memory),
-        Backend::File(path) => annals::Place::new(annals::Backend::File(path.clone())),
-        Backend::Added(name) => added::place(name, settings)?,
-    };
-    for (key, value) in settings {
-        place = place.setting(key, value);
+/// What is wrong with a backend; one that was added is named, and its manifest.
+pub fn of_backend(backend: &Backend, error: annals::Error) -> Failure {
+    let failure = Failure::configuration(error);
+    match backend {
+        Backend::Added(name) => added::unusable(name, failure),
+        Backend::Jsonl | Backend::Memory | Backend::File(_) => failure,
     }
-    if let Some(kept) = cache::kept() {
-        place = place.cache(kept);
-    }
-    Ok(place)
-}
-
-fn start(builder: Builder) -> Result<Annals, Failure> {
-    let annals = builder.build().map_err(Failure::configuration)?;
-    annals.warnings().iter().for_each(|warning| note(warning));
-    signals::close_at_end(&annals);
-    Ok(annals)
 }
 
 /// A session's working directory as it is stored: absolute, without `.`, `..` and slashes that say nothing, so that one

@@ -8,7 +8,10 @@ use anyhow::{Result, ensure};
 use crate::build;
 use crate::outcome::{Outcome, cargo_line, counts_line, watch};
 
-/// All of it, with the tables.
+/// What seals in a test.
+const KEY: &str = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+
+/// All of it, with the tables: each backend alone, and with middleware over it.
 pub fn run() -> Result<Outcome> {
     let mut outcome = watch(
         cargo(&build::workspace()).args(["test", "--package", "annals-contract"]),
@@ -16,10 +19,19 @@ pub fn run() -> Result<Outcome> {
     )?;
     let native = ["test", "--", "--nocapture"];
     outcome.add(watch(template().args(native), cargo_line)?);
-    for component in components()? {
-        println!("\n-- {}", component.display());
+    let components = components()?;
+    let stacks = components.iter().map(|component| (component, true));
+    let alone = components.iter().map(|component| (component, false));
+    for (component, is_sealed) in alone.chain(stacks) {
+        let through = if is_sealed { " through encrypt" } else { "" };
+        println!("\n-- {}{through}", component.display());
         let mut command = Command::new(build::command());
         command.args(["backend", "test"]).arg(component);
+        if is_sealed {
+            command
+                .args(["--through", "encrypt"])
+                .env("ANNALS_KEY", KEY);
+        }
         outcome.add(watch(&mut command, counts_line)?);
     }
     Ok(outcome)

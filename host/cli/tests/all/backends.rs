@@ -42,7 +42,7 @@ impl Home {
     }
 
     /// Writes the manifest; `more` comes last.
-    fn manifest(&self, more: &str) {
+    pub fn manifest(&self, more: &str) {
         let sha256 = self.sha256();
         let text = format!(
             "name = \"mine\"\nversion = \"1.2.3\"\ncomponent = \"mine.wasm\"\nsha256 = \"{sha256}\"\n{more}\n"
@@ -51,12 +51,19 @@ impl Home {
     }
 
     pub fn run(&self, args: &[&str]) -> Ran {
+        self.run_with(args, &[])
+    }
+
+    /// With those variables in the environment.
+    pub fn run_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Ran {
         let mut command = Command::new(env!("CARGO_BIN_EXE_annals"));
         command
             .args(args)
             .env("XDG_CONFIG_HOME", self.path("config"))
             // shared, so that the component of all these tests is compiled once
             .env("XDG_CACHE_HOME", env!("CARGO_TARGET_TMPDIR"))
+            .env_remove("ANNALS_KEY")
+            .envs(variables.iter().copied())
             .current_dir(self.dir.path());
         start(&mut command, b"")
     }
@@ -65,17 +72,17 @@ impl Home {
         self.run(args).ok(args)
     }
 
-    fn add(&self) {
+    pub fn add(&self) {
         let added = self.ok(&["backend", "add", "backend.toml", "--yes"]);
         assert_eq!(added, "added backend \"mine\" 1.2.3\n");
     }
 
-    fn list(&self) -> Ran {
+    pub fn list(&self) -> Ran {
         self.run(&["--backend", "mine", "--root", "root", "list"])
     }
 
     /// The one backend that was added, as it is listed.
-    fn listed(&self) -> Value {
+    pub fn listed(&self) -> Value {
         let listed = json(&self.ok(&["backend", "list", "--format", "json"]));
         assert_eq!(listed.as_array().unwrap().len(), 1, "{listed}");
         listed[0].clone()
@@ -111,9 +118,11 @@ fn a_backend_is_added_used_and_removed() {
 #[test]
 fn settings_come_from_the_manifest_and_from_the_command_line() {
     let home = Home::new();
-    home.manifest("[settings]\nsync = \"perhaps\"");
+    home.manifest("");
     home.add();
-    home.list().fails(2, &["sync"]);
+    home.manifest("[settings]\nsync = \"perhaps\"");
+    home.list()
+        .fails(2, &["sync", "backend \"mine\"", "backend.toml"]);
     home.ok(&[
         "--backend",
         "mine",
@@ -147,6 +156,7 @@ fn what_was_accepted_is_kept_for_its_owner() {
 #[test]
 fn what_is_asked_for_is_shown_and_needs_a_yes() {
     let home = Home::new();
+    fs::create_dir(home.path("data")).unwrap();
     home.manifest(
         "[settings]\nsync = \"never\"\n[grants]\ndirectories = [{ path = \"data\", guest = \"/data\", access = \"read\" }]\ntcp = [\"127.0.0.1:5432\"]\nenvironment = [\"MY_KEY\"]\n[limits]\nmemory_bytes_max = 1000000000\ncall_ms_max = 5000\npage_bytes_max = 1000000",
     );

@@ -18,6 +18,41 @@ fn bundled_backends_keep_the_contract_as_components() {
     }
 }
 
+/// Middleware over a backend is a backend.
+#[test]
+fn a_backend_keeps_the_contract_through_middleware() {
+    let home = Home::new();
+    let key = "000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f";
+    for (name, passed) in [("jsonl", 75), ("memory", 60)] {
+        let args = [
+            "backend",
+            "test",
+            name,
+            "--through",
+            "encrypt",
+            "--format",
+            "json",
+        ];
+        let ran = home.run_with(&args, &[("ANNALS_KEY", key)]);
+        let report = json(&ran.out);
+        assert_eq!(ran.code, 0, "{report}");
+        assert_eq!(report["through"], json(r#"["encrypt"]"#));
+        assert!(report["passed"].as_u64().unwrap() > passed, "{report}");
+    }
+    let only = [
+        "backend",
+        "test",
+        "jsonl",
+        "--through",
+        "encrypt",
+        "--only",
+        "restart",
+    ];
+    let ran = home.run(&only);
+    assert_eq!(ran.code, 3, "{}", ran.err);
+    assert!(ran.out.contains("\"ANNALS_KEY\" is not set"), "{}", ran.out);
+}
+
 #[test]
 fn some_checks_are_run_alone() {
     let home = Home::new();

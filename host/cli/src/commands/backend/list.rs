@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 use crate::added::{self, Record};
 use crate::commands::Run;
 use crate::failure::{Exit, Failure};
+use crate::manifest::Manifest;
 use crate::output::{Format, Output};
 use crate::place::Place;
 use crate::text;
@@ -69,7 +70,7 @@ impl Entry {
         [
             self.name.clone(),
             of(accepted.map(|accepted| accepted.version.clone())),
-            of(accepted.map(|accepted| accepted.sha256.chars().take(12).collect())),
+            of(accepted.map(digests)),
             self.trouble.clone().unwrap_or_else(|| "ok".to_owned()),
         ]
     }
@@ -79,10 +80,31 @@ impl Entry {
         json!({
             "name": self.name,
             "version": accepted.map(|accepted| &accepted.version),
-            "sha256": accepted.map(|accepted| &accepted.sha256),
+            "sha256": accepted.and_then(|accepted| accepted.sha256.as_ref()),
             "component": accepted.map(|accepted| accepted.component.display().to_string()),
+            "layers": accepted.map(layers),
             "manifest": self.record.as_ref().map(|record| record.manifest.display().to_string()),
             "trouble": self.trouble,
         })
     }
+}
+
+/// The beginning of each part's digest, the outermost first; the name of a bundled one.
+fn digests(accepted: &Manifest) -> String {
+    let shown = accepted.parts().map(|part| match part.sha256 {
+        Some(sha256) => sha256.chars().take(12).collect(),
+        None => part.component.display().to_string(),
+    });
+    shown.collect::<Vec<String>>().join(" over ")
+}
+
+fn layers(accepted: &Manifest) -> Value {
+    let layers = accepted.parts().filter(|part| part.is_layer);
+    let shown = layers.map(|part| {
+        json!({
+            "component": part.component.display().to_string(),
+            "sha256": part.sha256,
+        })
+    });
+    shown.collect()
 }

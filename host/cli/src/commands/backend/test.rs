@@ -3,7 +3,7 @@ use annals_contract::{Check, Outcome, Report, Row};
 use clap::Args;
 use serde_json::{Value, json};
 
-use crate::args::{self, Backend};
+use crate::args::{self, Backend, Middleware};
 use crate::commands::Run;
 use crate::contract::Tested;
 use crate::failure::{Exit, Failure};
@@ -13,7 +13,8 @@ use crate::place::{self, Place};
 /// Run the whole contract of a backend against a component
 ///
 /// Each check has an empty directory and instances of its own, under the limits that the backend has in use. Nothing
-/// else is granted, unless the backend was added. Exits with 3 when a check failed.
+/// else is granted, unless the backend was added. With --through it is the stack that is tested. Exits with 3 when a
+/// check failed.
 #[derive(Args, Debug)]
 pub struct Test {
     /// The component's path, `jsonl`, `memory`, or the name of a backend that was added
@@ -43,7 +44,7 @@ impl Run for Test {
         }
         match output.format {
             Format::Text => output.line(&report.counts())?,
-            Format::Json => output.json(&self.summary(&report))?,
+            Format::Json => output.json(&self.summary(place, &report))?,
             Format::Jsonl => {}
         }
         output.end()?;
@@ -79,10 +80,10 @@ impl Test {
         let directory = tempfile::tempdir()
             .map_err(|error| Failure::refused(format!("no temporary directory: {error}")))?;
         // What only imports sockets, as those made of Python do, is tested without a network.
-        let granted = place::chosen(&self.component, &place.settings)?
-            .root(directory.path())
-            .inert(Need::Network);
-        let bare = Bare::new(granted).map_err(Failure::configuration)?;
+        let granted = place.chosen(&self.component)?;
+        let granted = granted.root(directory.path()).inert(Need::Network);
+        let refused = |error| place::of_backend(&self.component, error);
+        let bare = Bare::new(granted).map_err(refused)?;
         Ok(Tested::new(bare, directory))
     }
 
@@ -95,13 +96,14 @@ impl Test {
         }
     }
 
-    fn summary(&self, report: &Report) -> Value {
+    fn summary(&self, place: &Place, report: &Report) -> Value {
         let count = |is: fn(&Outcome) -> bool| {
             let rows = report.rows.iter();
             rows.filter(|row| is(&row.outcome)).count()
         };
         json!({
             "component": self.name(),
+            "through": place.through.iter().map(Middleware::name).collect::<Vec<_>>(),
             "checks": report.rows.iter().map(value).collect::<Vec<Value>>(),
             "passed": count(|outcome| matches!(outcome, Outcome::Passed)),
             "failed": count(|outcome| matches!(outcome, Outcome::Failed(_))),
