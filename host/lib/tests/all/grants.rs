@@ -114,6 +114,7 @@ fn no_granted_directory_lies_in_another() {
     let at = |name: &str| home.path().join(name);
     let of = |root: &str, others: &[&str]| {
         let place = Place::new(stranger()).root(at(root));
+        let place = place.cache(Cache::new(at("compiled")));
         others.iter().fold(place, |place, name| {
             let guest = format!("/{}", name.replace('/', "-"));
             place.directory(at(name), guest, Access::ReadWrite)
@@ -173,7 +174,8 @@ fn another_start_finds_the_directories_of_the_first_one() {
             (started, is_link) => panic!("{is_link}: {}", started.is_ok()),
         }
     }
-    std::os::unix::fs::symlink("d", at("d2")).unwrap();
+    fs::create_dir(at("other")).unwrap();
+    std::os::unix::fs::symlink("other", at("d2")).unwrap();
     let changed = bare.start(&at("d")).map(drop).unwrap_err();
     assert_eq!(changed.code, ErrorCode::Unavailable);
     assert_eq!(changed.reason, "grant-changed");
@@ -200,7 +202,9 @@ fn nobody_is_granted_what_is_trusted() {
     assert!(!at("cache/annals/x").exists());
     let place = over(&at("other")).directory(at("cache"), "/more", Access::Read);
     assert_eq!(refused(place).reason, "grant-invalid");
-    let place = Place::new(stranger()).root(at("other/x")).keep_off(at("other"));
+    let place = Place::new(stranger())
+        .root(at("other/x"))
+        .keep_off(at("other"));
     assert_eq!(refused(place).reason, "grant-invalid");
     Annals::builder().place(over(&at("other"))).build().unwrap();
     // what comes with the crate is trusted
