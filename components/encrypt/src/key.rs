@@ -7,6 +7,8 @@ use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
 use base64ct::{Base64Unpadded, Base64UrlUnpadded, Encoding};
 
+use crate::KEY_ENV_SETTING;
+
 /// How long a key is.
 pub(crate) const KEY_BYTES: usize = 32;
 
@@ -18,6 +20,13 @@ pub(crate) fn from_variable(name: &str, value: Option<String>) -> Result<[u8; KE
     let shown = quoted(name);
     let value = value.filter(|value| !value.trim().is_empty());
     let Some(value) = value else {
+        if read(name.trim()).is_some() {
+            let message = format!(
+                "setting {KEY_ENV_SETTING} holds a key; give the name of an environment variable that holds it"
+            );
+            let error = Error::new(ErrorCode::Invalid, "setting-out-of-range", message);
+            return Err(error.fact("setting", KEY_ENV_SETTING));
+        }
         let message = format!("the key is missing: {shown} is not set, or was not granted; {CURE}");
         return Err(invalid("key-missing", message, name));
     };

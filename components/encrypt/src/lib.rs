@@ -106,8 +106,8 @@ impl<P: Persistence> Encrypt<P> {
     /// judge.
     fn check_key(&mut self, id: &str) -> Result<()> {
         self.writable()?;
-        let page = self.below.load(id, 0, 1)?;
-        match page.header {
+        let mut page = self.below.load(id, 0, 1)?;
+        match reading::take_header(&mut page) {
             Some(header) => header::opened(self.ready()?, header).map(drop),
             None => Ok(()),
         }
@@ -152,8 +152,8 @@ impl<P: Persistence> Persistence for Encrypt<P> {
         self.writable()?;
         // a lease is a change too, and with another key nothing is; what the backend cannot read it may yet delete
         if let Some(id) = id
-            && let Ok(page) = self.below.load(id, 0, 1)
-            && let Some(header) = page.header
+            && let Ok(mut page) = self.below.load(id, 0, 1)
+            && let Some(header) = reading::take_header(&mut page)
         {
             header::opened(self.ready()?, header)?;
         }

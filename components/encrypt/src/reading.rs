@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use annals_sdk::types::Page;
+use annals_core::load::read_header;
+use annals_sdk::types::{Page, SessionHeader};
 use annals_sdk::{Persistence, Result};
 
 use crate::records::{At, Opening};
@@ -61,7 +62,7 @@ impl<P: Persistence> Encrypt<P> {
 
     fn first_page(&mut self, id: &str, mut page: Page) -> Result<Page> {
         let ready = self.ready()?;
-        match page.header.take() {
+        match take_header(&mut page) {
             Some(header) => page.header = Some(header::shown(ready, header)?),
             // the bytes are those of a header line that is none: the store says what it is
             None if page.lines.is_empty() => {
@@ -83,7 +84,7 @@ impl<P: Persistence> Encrypt<P> {
     fn walk_to(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<At> {
         let mut page = self.below.load(id, 0, bytes_max)?;
         let mut at = At::START;
-        if page.header.is_none() && page.lines.is_empty() {
+        if take_header(&mut page).is_none() && page.lines.is_empty() {
             page.raw = None;
             at = At::LOST_START;
         }
@@ -100,6 +101,16 @@ impl<P: Persistence> Encrypt<P> {
             }
         }
     }
+}
+
+/// The header on a first page, out of its bytes too: where they are one, the store takes them for it.
+pub(crate) fn take_header(page: &mut Page) -> Option<SessionHeader> {
+    if let Some(header) = page.header.take() {
+        return Some(header);
+    }
+    let header = read_header(page.raw.as_deref()?).ok()?;
+    page.raw = None;
+    Some(header.into())
 }
 
 /// The page opened, and where it ends. Bytes are counted as those of the opened log, so where it lies on the medium means

@@ -52,11 +52,10 @@ pub(crate) fn split(settings: &[(String, String)]) -> Result<Settings> {
     }
     let key_env = key_env.unwrap_or_else(|| KEY_ENV.to_owned());
     if key_env.is_empty() || key_env.contains(['=', '\0']) {
-        return Err(out_of_range(
-            KEY_ENV_SETTING,
-            &key_env,
-            "the name of an environment variable",
-        ));
+        // not repeated: somebody may have put the key itself there
+        let message =
+            format!("setting {KEY_ENV_SETTING} must be the name of an environment variable");
+        return Err(invalid("setting-out-of-range", message, KEY_ENV_SETTING));
     }
     Ok(Settings {
         key_env,

@@ -33,9 +33,12 @@ pub(crate) fn sealed(ready: &Ready, id: &str, summary: &SessionSummary) -> Resul
 pub(crate) fn open_entry(ready: &Ready, entry: &mut SessionEntry) {
     if let Some(stored) = entry.header.take() {
         let (shown, _) = header::unmarked(stored.clone());
+        let is_own = shown.id == entry.id;
         entry.header = Some(shown);
         if let Err(error) = header::opened(ready, stored) {
             note(entry, what_of(&error.reason).to_owned());
+        } else if !is_own {
+            note(entry, "its header is that of another session".to_owned());
         }
     }
     let summary = &mut entry.summary;

@@ -81,20 +81,26 @@ impl Root {
             .identity_of(relative)
             .unwrap_or_else(|_| litter::digits());
         let aside = litter::deleted(place, &identity, number_of(token).unwrap_or(0));
-        let rename = || self.files.rename(&self.path(relative), &self.path(&aside));
-        let moved = match rename() {
-            // a full directory takes no other name
-            Err(error) if fault::is_full(&error) => {
-                self.make_room(place, id, token)?;
-                let rename = || self.files.rename(&self.path(relative), &self.path(&aside));
-                rename()
-            }
-            moved => moved,
+        let renamed = |root: &Root| root.files.rename(&root.path(relative), &root.path(&aside));
+        let mut moved = renamed(self);
+        // a full directory takes no other name
+        let has_cut = match &moved {
+            Err(error) if fault::is_full(error) => self.make_room(place, id, token)?,
+            Ok(()) | Err(_) => false,
         };
+        if has_cut {
+            moved = renamed(self);
+        }
         match moved {
             Ok(()) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(fault::of_files("remove", relative, &error)),
+            Err(error) => {
+                let error = fault::of_files("remove", relative, &error);
+                return Err(match has_cut {
+                    true => not_for_good(id, "its empty log is still there", error),
+                    false => error,
+                });
+            }
         }
         let held = self.check_lease(id, token);
         let is_held = held.is_ok();
@@ -137,10 +143,10 @@ impl Root {
     }
 
     // Cuts a log that goes anyway, through a handle that was opened before the lease was looked at: what a successor
-    // reads is a copy of it. Without a lease there is none.
-    fn make_room(&mut self, place: &Place, id: &str, token: &str) -> Result<()> {
+    // reads is a copy of it. Without a lease there is none. Whether it was cut.
+    fn make_room(&mut self, place: &Place, id: &str, token: &str) -> Result<bool> {
         if token == UNLEASED {
-            return Ok(());
+            return Ok(false);
         }
         let log = place.log();
         let opened = self.open_to_write(&log, Mode::Overwrite);
@@ -148,7 +154,8 @@ impl Root {
         self.forget_end(id);
         opened?
             .set_bytes(0)
-            .map_err(|error| fault::of_files("cut", &log, &error))
+            .map_err(|error| fault::of_files("cut", &log, &error))?;
+        Ok(true)
     }
 
     /// A session that was removed is not said to be gone before that is durable.

@@ -2,7 +2,7 @@
 
 use annals_sdk::Result;
 use annals_sdk::types::{Error, ErrorCode};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::fault;
 use crate::paths::{self, LEASES};
@@ -10,8 +10,11 @@ use crate::paths::{self, LEASES};
 /// The longest JSON of a holder.
 pub const HOLDER_BYTES_MAX: usize = 16 << 10;
 
-/// The digits that tell one taking of a lease from every other.
-pub(crate) const TAKING_BYTES: usize = 16;
+/// The member of a stored holder with the digits that tell one taking of a lease from every other; not shown.
+const TAKING: &str = "taking";
+
+/// How much longer a holder is at most with it.
+pub(crate) const TAKING_BYTES: usize = 32;
 
 /// `renewals`, `held` or `free`, `due ` or `done`: of one length, so that it is written over in place.
 pub(crate) const STATE_BYTES: usize = 31;
@@ -39,19 +42,23 @@ impl Lease {
         let state = text.get(..STATE_BYTES).unwrap_or_default();
         let mut words = state.split_ascii_whitespace();
         let rest = text.get(STATE_BYTES..).unwrap_or_default().trim_end();
-        let (holder, taking) = rest.split_once('\n').unwrap_or((rest, ""));
-        let is_object =
-            || serde_json::from_str::<Value>(holder).is_ok_and(|value| value.is_object());
+        let object = serde_json::from_str::<Map<String, Value>>(rest).ok();
+        let is_object = object.is_some();
+        let taken = object.and_then(|mut object| {
+            let taking = object.shift_remove(TAKING)?.as_str()?.to_owned();
+            Some((Value::Object(object).to_string(), taking))
+        });
+        let (holder, taking) = taken.unwrap_or_else(|| (rest.to_owned(), String::new()));
         let mut lease = Lease {
             number,
             renewals: words.next().and_then(|word| word.parse().ok()).unwrap_or(0),
             is_free: words.next() == Some("free"),
             is_fence_due: words.next() != Some("done"),
-            holder: holder.to_owned(),
-            taking: taking.to_owned(),
+            holder,
+            taking,
             is_whole: false,
         };
-        lease.is_whole = lease.state() == state && is_object();
+        lease.is_whole = lease.state() == state && is_object;
         lease
     }
 
@@ -61,9 +68,11 @@ impl Lease {
         format!("{:020} {use_now} {fence}\n", self.renewals)
     }
 
-    /// The whole file.
+    /// The whole file: the holder's object has the digits as one member more.
     pub(crate) fn text(&self) -> String {
-        format!("{}{}\n{}\n", self.state(), self.holder, self.taking)
+        let mut object: Map<String, Value> = serde_json::from_str(&self.holder).unwrap_or_default();
+        object.insert(TAKING.to_owned(), Value::from(self.taking.as_str()));
+        format!("{}{}\n", self.state(), Value::Object(object))
     }
 
     // The number alone would do among leases of one session's life; the hash tells a number taken again after a

@@ -71,6 +71,19 @@ pub(crate) fn is_gone(holder: &Value) -> bool {
     }
 }
 
+/// Whether a holder cannot be looked for here, as it says that it runs on another host or in another process namespace, or
+/// does not say where.
+pub(crate) fn is_elsewhere(holder: &Value) -> bool {
+    let named = |name: &str| holder.get(name).and_then(Value::as_str).map(str::to_owned);
+    [
+        (HOST, host()),
+        (BOOT_ID, boot_id()),
+        (PID_NAMESPACE, pid_namespace()),
+    ]
+    .into_iter()
+    .any(|(name, here)| here.is_none() || named(name) != here)
+}
+
 /// Whether a holder ran before this host was last started: same host and machine, another boot, and it asked for the
 /// lease before the present boot. Who says so may be mistaken, for names and ids are copied with machines: nobody has to
 /// wait for the holder, but it is overtaken as one that may wake up.
@@ -232,12 +245,15 @@ mod tests {
 
     #[test]
     fn a_process_elsewhere_is_never_judged() {
+        assert!(!is_elsewhere(&here()));
         for name in [HOST, BOOT_ID, PID_NAMESPACE] {
             let mut holder = here();
             holder[PROCESS_START] = json!(1);
             holder[name] = json!("elsewhere");
             assert!(!is_gone(&holder), "{name}");
+            assert!(is_elsewhere(&holder), "{name}");
         }
         assert!(!is_gone(&json!({})));
+        assert!(is_elsewhere(&json!({})));
     }
 }

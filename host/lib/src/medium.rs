@@ -20,6 +20,9 @@ const BYTES_LEFT_MIN: u64 = 1 << 20;
 /// What the component can say of a failure that it knows nothing of.
 const UNEXPLAINED_WORDS: &str = ": I/O error; check the medium";
 
+/// What more can be said of a failed write.
+const MAYBE_FULL: &str = ": I/O error, though there is room now: the filesystem of the root may have been full for a moment; try again, and check the medium if that fails too";
+
 /// What can be seen of the filesystem that a root is on, and of what this process may do there.
 #[derive(Clone, Copy, Debug)]
 struct Seen {
@@ -98,6 +101,12 @@ fn judged(error: Error, seen: Seen) -> Error {
         let left = seen.bytes_left;
         let cause = format!("the filesystem of the root is full, {left} bytes are left");
         (ErrorCode::NoSpace, "io-no-space", cause, FREE)
+    } else if bytes_due(&error) > 0 {
+        // whoever was in the way may be gone by the time that it is looked at
+        return Error {
+            message: error.message.replacen(UNEXPLAINED_WORDS, MAYBE_FULL, 1),
+            ..error
+        };
     } else {
         return error;
     };
@@ -267,6 +276,8 @@ mod tests {
                 "{}",
                 error.message
             );
+            let is_transient = error.message.contains("full for a moment; try again");
+            assert_eq!(is_transient, code == other, "{}", error.message);
             let is_unexplained = error.message.contains("I/O error");
             assert_eq!(is_unexplained, code == other, "{}", error.message);
             assert_eq!(path_of(&error).as_deref(), Some("a"));

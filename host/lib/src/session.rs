@@ -16,9 +16,9 @@ const HISTORY_BYTES: u32 = 1 << 20;
 ///
 /// Dropping the last handle closes the session and ignores errors; [`Session::close`] reports them. But when the last
 /// [`Session::flush`], [`Session::persist`] or [`Session::close`] failed, or [`Annals::rebind`](crate::Annals::rebind)
-/// answered that it was refused, dropping lets go of the session without storing anything and gives its lease back: its caller was told that the events are not stored and may have them
-/// elsewhere, so only an explicit call stores them. An observer that refuses a flush keeps no session: everything is
-/// stored then, and a session that nobody holds leaves.
+/// told that the session was refused, dropping lets go of it without storing anything and gives its lease back: its
+/// caller was told that the events are not stored and may have them elsewhere, so only an explicit call stores them. An
+/// observer that refuses a flush keeps no session: everything is stored then, and a session that nobody holds leaves.
 #[derive(Clone)]
 pub struct Session {
     handle: Arc<Handle>,

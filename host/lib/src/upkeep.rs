@@ -61,6 +61,13 @@ impl Upkeep {
             .is_ok_and(|holder| holder::is_gone(&holder) || holder::is_of_an_earlier_boot(&holder))
     }
 
+    /// Whether a holder's JSON names a process that nobody can look for here: it runs on another host, or does not say
+    /// where.
+    #[must_use]
+    pub fn is_elsewhere(holder: &str) -> bool {
+        serde_json::from_str(holder).is_ok_and(|holder| holder::is_elsewhere(&holder))
+    }
+
     fn tended(&self) -> MutexGuard<'_, Option<Tended>> {
         self.tended.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -7,10 +7,11 @@ use clap::Args;
 
 use crate::build;
 
-/// Measure speed and memory, and hold them against the targets; `core --quick` only sees whether it runs
+/// Measure speed and memory: `core` holds them against the targets, `link` shows what a call costs through each way of
+/// linking; `--quick` only sees whether it runs
 #[derive(Args, Debug)]
 pub struct Bench {
-    /// What `annals-bench` is given: `core`, `core --quick`, `core --samples 3`
+    /// What `annals-bench` is given: `core`, `link`, `core --quick`, `core --samples 3`
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
     arguments: Vec<String>,
 }

@@ -6,10 +6,12 @@ mod conformance;
 mod contract;
 mod demo;
 mod fuzz;
+mod guests;
 mod outcome;
 mod smoke;
 mod soak;
 mod tests;
+mod tools;
 
 use std::process::ExitCode;
 

@@ -4,12 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, ensure};
+use anyhow::Result;
 
 use crate::build;
 use crate::outcome::{Outcome, watch};
-
-const NODE_MAJOR_MIN: u32 = 20;
+use crate::tools::{install, lacks_node, lacks_python, succeed, venv};
 
 /// Both languages; one that is not installed is left out.
 pub fn run() -> Result<Outcome> {
@@ -20,19 +19,8 @@ pub fn run() -> Result<Outcome> {
 }
 
 fn node(workspace: &Path) -> Result<Outcome> {
-    let Some(version) = answer("node", &["--version"]) else {
-        return Ok(Outcome::left_out("smoke: node is not installed"));
-    };
-    let major = version.trim_start_matches('v').split('.').next();
-    if major
-        .and_then(|major| major.parse().ok())
-        .is_none_or(|major: u32| major < NODE_MAJOR_MIN)
-    {
-        let reason = format!("smoke: node is {version}, at least {NODE_MAJOR_MIN} is needed");
-        return Ok(Outcome::left_out(reason));
-    }
-    if answer("npm", &["--version"]).is_none() {
-        return Ok(Outcome::left_out("smoke: npm is not installed"));
+    if let Some(reason) = lacks_node() {
+        return Ok(Outcome::left_out(format!("smoke: {reason}")));
     }
     let sources = workspace.join("tests/smoke/node");
     let place = workspace.join("target/smoke/node");
@@ -55,34 +43,13 @@ fn node(workspace: &Path) -> Result<Outcome> {
 }
 
 fn python(workspace: &Path) -> Result<Outcome> {
-    let Some(version) = answer("python3", &["--version"]) else {
-        return Ok(Outcome::left_out("smoke: python3 is not installed"));
-    };
+    if let Some(reason) = lacks_python() {
+        return Ok(Outcome::left_out(format!("smoke: {reason}")));
+    }
     let place = workspace.join("target/smoke/python");
     let interpreter = place.join("bin/python");
     let sources = workspace.join("tests/smoke/python");
-    let requirements = sources.join("requirements.txt");
-    if answer("python3", &["-m", "ensurepip", "--version"]).is_none() {
-        let reason = format!("smoke: {version} lacks ensurepip (Debian: python3-venv)");
-        return Ok(Outcome::left_out(reason));
-    }
-    install(&place, &requirements, |place| {
-        succeed(
-            Command::new("python3")
-                .args(["-m", "venv", "--clear"])
-                .arg(place),
-        )?;
-        let mut pip = Command::new(&interpreter);
-        pip.args([
-            "-m",
-            "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--requirement",
-        ]);
-        succeed(pip.arg(&requirements))
-    })?;
+    venv(&place, &sources.join("requirements.txt"))?;
     let mut command = Command::new(&interpreter);
     command
         .env("PYTHONDONTWRITEBYTECODE", "1")
@@ -95,30 +62,6 @@ fn arguments(workspace: &Path) -> [PathBuf; 3] {
     let component = build::artefacts().join("annals-jsonl.wasm");
     let story = workspace.join("tests/smoke/story.json");
     [component, build::command(), story]
-}
-
-/// Runs `make` unless it has succeeded for these very `wanted` packages before.
-fn install(place: &Path, wanted: &Path, make: impl FnOnce(&Path) -> Result<()>) -> Result<()> {
-    let wanted = fs::read(wanted).with_context(|| wanted.display().to_string())?;
-    let done = place.join("installed");
-    if fs::read(&done).is_ok_and(|installed| installed == wanted) {
-        return Ok(());
-    }
-    make(place)?;
-    Ok(fs::write(done, wanted)?)
-}
-
-/// What a program says when asked; none when it is not there or fails.
-fn answer(program: &str, question: &[&str]) -> Option<String> {
-    let output = Command::new(program).args(question).output().ok()?;
-    let text = String::from_utf8(output.stdout).ok()?;
-    output.status.success().then(|| text.trim().to_owned())
-}
-
-fn succeed(command: &mut Command) -> Result<()> {
-    let status = command.status().with_context(|| format!("{command:?}"))?;
-    ensure!(status.success(), "{command:?} failed");
-    Ok(())
 }
 
 /// `ok node: ...` or `FAILED python: ...`, one line a check.

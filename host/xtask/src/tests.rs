@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use crate::conformance::runner;
 use crate::outcome::{Outcome, Row, cargo_line, counts_line, report, watch};
-use crate::{contract, demo, smoke, soak};
+use crate::{contract, demo, guests, smoke, soak};
 
 /// Run the tests of every part, or of some
 #[derive(Args, Debug)]
@@ -39,6 +39,8 @@ enum Part {
     Swap,
     /// The contract of a backend, against all that there are, natively and as components
     Contract,
+    /// The contract, against the example backends in Python and JavaScript
+    Guests,
     /// The command, end to end
     Cli,
     /// The recorded cases in `ANNALS_VECTORS`
@@ -122,6 +124,7 @@ impl Part {
             | Self::Hostile
             | Self::Swap
             | Self::Contract
+            | Self::Guests
             | Self::Cli
             | Self::Conformance
             | Self::Demo
@@ -147,10 +150,11 @@ impl Part {
                 ],
             ),
             Self::Crash => crash(),
-            Self::Host => cargo_test(Profile::Release, &["annals", "xtask"]),
+            Self::Host => cargo_test(Profile::Release, &["annals", "annals-bench", "xtask"]),
             Self::Hostile => shown("annals-hostile"),
             Self::Swap => shown("annals-swap"),
             Self::Contract => contract::run(),
+            Self::Guests => guests::run(),
             Self::Cli => cli(),
             Self::Conformance => conformance(),
             Self::Demo => demo::check(),

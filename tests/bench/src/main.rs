@@ -1,7 +1,9 @@
 //! `annals-bench core [--quick]`: how fast and how large the session core is, natively and as linked components.
+//! `annals-bench link [--quick]`: what a call costs through each way of linking.
 
 mod core;
 mod generator;
+mod link;
 mod measure;
 mod peak;
 mod random;
@@ -12,7 +14,7 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-/// Measure the session core
+/// Measure the session core, and what linking costs
 #[derive(Parser, Debug)]
 #[command(name = "annals-bench")]
 struct Arguments {
@@ -23,6 +25,7 @@ struct Arguments {
 #[derive(Subcommand, Debug)]
 enum Work {
     Core(core::Core),
+    Link(link::LinkCost),
     /// Open one log and print how much memory that took at most
     #[command(hide = true)]
     Peak(peak::Peak),
@@ -31,6 +34,7 @@ enum Work {
 fn main() -> ExitCode {
     let done = match Arguments::parse().work {
         Work::Core(core) => core.run(),
+        Work::Link(link) => link.run(),
         Work::Peak(peak) => peak.run().map(|()| ExitCode::SUCCESS),
     };
     done.unwrap_or_else(|error| {

@@ -10,7 +10,7 @@ use annals_jsonl::Jsonl;
 use annals_store::{SessionKey, Store};
 
 /// When events have no time of their own.
-const TIME_MS: u64 = 1_783_352_044_771;
+pub const TIME_MS: u64 = 1_783_352_044_771;
 
 /// How much of the history is asked for at a time.
 const HISTORY_BYTES: u32 = 1 << 20;
@@ -123,7 +123,7 @@ impl Side for Native {
     }
 }
 
-fn native_options(id: &str, seed: String) -> annals_store::CreateOptions {
+pub fn native_options(id: &str, seed: String) -> annals_store::CreateOptions {
     annals_store::CreateOptions {
         id: Some(id.to_owned()),
         cwd: None,
@@ -206,7 +206,7 @@ impl Side for Wasm {
     }
 }
 
-fn wasm_options(id: &str, seed: String) -> annals::CreateOptions {
+pub fn wasm_options(id: &str, seed: String) -> annals::CreateOptions {
     annals::CreateOptions {
         id: Some(id.to_owned()),
         cwd: None,
@@ -219,6 +219,6 @@ fn wasm_options(id: &str, seed: String) -> annals::CreateOptions {
     }
 }
 
-fn failed(error: impl Display) -> anyhow::Error {
+pub fn failed(error: impl Display) -> anyhow::Error {
     anyhow!("{error}")
 }

@@ -1,6 +1,6 @@
 //! The key and the settings.
 
-use annals_encrypt::{Encrypt, Surroundings};
+use annals_encrypt::{Encrypt, KEY_ENV_SETTING, Surroundings};
 use annals_jsonl::Jsonl;
 use annals_memory::Memory;
 use annals_sdk::Persistence;
@@ -148,4 +148,17 @@ fn nothing_works_before_it_is_configured() {
         "not-configured",
     );
     assert!(!over_memory().has("a").unwrap());
+}
+
+#[test]
+fn a_key_in_the_place_of_its_name_is_not_repeated() {
+    for key in [KEY, OTHER_KEY] {
+        let setting = (KEY_ENV_SETTING.to_owned(), key.to_owned());
+        let error = refused(
+            with_key(|_| None).configure(&[setting]),
+            ErrorCode::Invalid,
+            "setting-out-of-range",
+        );
+        assert!(!format!("{error:?}").contains(key), "{error:?}");
+    }
 }

@@ -356,3 +356,25 @@ fn what_does_not_open_can_be_skipped_to_read_the_rest() {
     refused(backend.delete("a", "1"), code, reason);
     assert_eq!(files(root.path()), before);
 }
+
+/// jsonl gives a header line of more than 16 MiB as bytes, and the store would take them for a header.
+#[test]
+fn a_header_that_comes_as_bytes_is_held_against_the_key() {
+    let (root, log) = root_with(&mixed());
+    let room = " ".repeat(17 << 20);
+    rewrite(&log, |lines| {
+        lines[0] = format!(
+            "{}\n",
+            format_args!(
+                r#"{{"type":"session",{room}"version":0,"id":"a","createdAt":42,"cwd":"/evil"}}"#
+            )
+        );
+    });
+    let mut backend = over_files(root.path());
+    for bytes_max in [1, 1 << 20] {
+        let loaded = backend.load("a", 0, bytes_max);
+        refused(loaded, ErrorCode::Corrupt, "log-not-sealed");
+    }
+    let acquired = backend.acquire(Some("a"), "{}", None);
+    refused(acquired, ErrorCode::Corrupt, "log-not-sealed");
+}

@@ -5,7 +5,8 @@ use annals_sdk::Persistence;
 use annals_sdk::types::{SessionStatus, SessionSummary};
 
 use crate::support::{
-    batch, log_of, over_files, over_memory, rewrite, root_with, settings, stored, with_other_key,
+    batch, lines_of, log_of, over_files, over_memory, rewrite, root_with, settings, stored,
+    with_other_key,
 };
 
 fn summary(title: Option<&str>, first_prompt: Option<&str>) -> SessionSummary {
@@ -119,4 +120,22 @@ fn a_session_that_cannot_be_read_fails_no_listing() {
     {
         assert!(entry.note.as_deref().unwrap().contains(due), "{entry:?}");
     }
+}
+
+#[test]
+fn a_header_of_another_session_is_no_own_one() {
+    let (root, log) = root_with(&batch(0, 1));
+    stored(&mut over_files(root.path()), "b", &batch(0, 1));
+    let other = lines_of(&log_of(root.path(), "b")).remove(0);
+    rewrite(&log, |lines| lines[0] = other);
+    let entry = over_files(root.path())
+        .list(None, 1)
+        .unwrap()
+        .sessions
+        .remove(0);
+    assert_eq!(
+        (entry.id.as_str(), entry.status),
+        ("a", SessionStatus::Damaged)
+    );
+    assert!(entry.note.unwrap().contains("that of another session"));
 }

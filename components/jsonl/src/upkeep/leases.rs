@@ -111,16 +111,22 @@ impl Root {
             });
             return Ok(());
         }
+        let renewals = lease.as_ref().map_or(0, |lease| lease.renewals);
         let (kind, note) = match (&holder, is_stored) {
-            (Some(_), true) => (LitterKind::Lease, "the lease is held"),
+            (Some(_), true) => (
+                LitterKind::Lease,
+                format!("the lease, renewed {renewals} times, is held"),
+            ),
             (Some(_), false) => (
                 LitterKind::Lease,
-                "the lease of a session that is not stored is held",
+                format!(
+                    "the lease of a session that is not stored, renewed {renewals} times, is held"
+                ),
             ),
             (None, true) => return Ok(()),
             (None, false) => (
                 LitterKind::Orphan,
-                "a lease of a session that is not stored",
+                "a lease of a session that is not stored".to_owned(),
             ),
         };
         look.add(Litter {

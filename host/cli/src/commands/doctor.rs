@@ -1,3 +1,4 @@
+mod elsewhere;
 mod trouble;
 
 use std::collections::HashSet;
@@ -12,6 +13,7 @@ use clap::Args;
 
 use crate::commands::{Run, verify};
 use crate::failure::{Exit, Failure};
+use crate::output::note;
 use crate::place::Place;
 use crate::survey;
 use crate::text;
@@ -75,12 +77,16 @@ impl Run for Doctor {
                 }
             }
         }
+        // what people are to look through is nobody's at work
+        let is_idle = |found: &Litter| !is_alive(found) || found.kind == LitterKind::Kept;
         for found in litter
             .iter()
-            .filter(|found| !is_lease(found) && !is_alive(found))
+            .filter(|found| !is_lease(found) && is_idle(found))
         {
             troubles.extend(self.litter(&annals, &upkeep, found)?);
         }
+        let silent = elsewhere::silent(&upkeep, &litter)?;
+        troubles.extend(silent.into_iter().map(|trouble| self.for_people(trouble)));
         print(place.global.format, &troubles, entries.len())?;
         let left = troubles.iter().filter(|trouble| trouble.state != FIXED);
         Ok(match left.count() {
@@ -221,6 +227,14 @@ impl Doctor {
             LitterKind::Orphan => ("orphan", true),
             LitterKind::DamagedLease => ("damaged-lease", true),
             LitterKind::DamagedSummary => return self.summary(annals, found).map(Some),
+            // nothing is wrong with it
+            LitterKind::Kept => {
+                note(&format!(
+                    "{:?} stays: {}; look through it and remove it",
+                    found.place, found.note
+                ));
+                return Ok(None);
+            }
             LitterKind::OrphanedCut => {
                 let trouble = Trouble::of_litter("orphaned-cut", found);
                 return Ok(Some(self.for_people(trouble)));

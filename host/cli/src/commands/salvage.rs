@@ -9,7 +9,7 @@ use serde_json::Value;
 use crate::commands::{Run, store};
 use crate::failure::{Exit, Failure};
 use crate::new_file;
-use crate::output::{Output, note};
+use crate::output::{Format, Output, note};
 use crate::place::Place;
 use crate::survey;
 
@@ -18,7 +18,8 @@ use crate::survey;
 /// The session itself is never changed. Every event keeps its seq and bytes. A hole is filled by salvage/gap events; an
 /// event that cannot stand in its place, for its seq is taken or it breaks a rule, goes to the end as
 /// salvage/set-aside, its line as a string. Bytes that repairs cut off are looked through too. Without --out and --fork
-/// the log goes to stdout. The exit code is 0 once the log is written, whatever was lost; stderr says what was.
+/// the log goes to stdout, with --format json the report alone: what would be recovered. The exit code is 0 once the log
+/// is written, whatever was lost; stderr says what was.
 #[derive(Args, Debug)]
 pub struct Salvage {
     /// The session
@@ -38,11 +39,15 @@ impl Run for Salvage {
         match (&self.out, &self.new) {
             (Some(file), _) => {
                 new_file::write(file, |to| write_log(&salvaged, |bytes| to.write_all(bytes)))?;
-                self.print(place, &file.to_string_lossy(), &salvaged)?;
+                self.print(place, Some(&file.to_string_lossy()), &salvaged)?;
             }
             (None, Some(new)) => {
                 self.store(&annals, new, &salvaged)?;
-                self.print(place, new, &salvaged)?;
+                self.print(place, Some(new), &salvaged)?;
+            }
+            // a log is lines, and no JSON value
+            (None, None) if place.global.format == Format::Json => {
+                self.print(place, None, &salvaged)?;
             }
             (None, None) => {
                 let mut output = Output::new(place.global.format);
@@ -74,16 +79,27 @@ impl Salvage {
         store(&session)
     }
 
-    fn print(&self, place: &Place, made_as: &str, salvaged: &Salvaged) -> Result<(), Failure> {
+    /// The report; `made_as` is what the log was written to.
+    fn print(
+        &self,
+        place: &Place,
+        made_as: Option<&str>,
+        salvaged: &Salvaged,
+    ) -> Result<(), Failure> {
         let mut members = survey::report_json(&salvaged.report);
         members.insert("id".into(), self.id.clone().into());
         members.insert("events".into(), salvaged.session.next_seq().into());
         let name = if self.out.is_some() { "file" } else { "fork" };
-        members.insert(name.into(), made_as.into());
+        if let Some(made_as) = made_as {
+            members.insert(name.into(), made_as.into());
+        }
         let mut output = Output::new(place.global.format);
-        let printed = output.one(made_as, &Value::from(members));
+        let printed = output.one(made_as.unwrap_or(&self.id), &Value::from(members));
         let printed = printed.and_then(|()| output.end());
-        printed.map_err(|failure| failure.although(&format!("{name} {made_as:?} was written")))
+        printed.map_err(|failure| match made_as {
+            Some(made_as) => failure.although(&format!("{name} {made_as:?} was written")),
+            None => failure,
+        })
     }
 }
 

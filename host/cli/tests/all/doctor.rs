@@ -217,3 +217,98 @@ fn what_is_being_written_is_left_alone() {
     assert!(fixed.ends_with(&expect(&all)), "{fixed:?}");
     assert_eq!(found(&place, &LOOK, 0), []);
 }
+
+/// Nobody was told that a session waits for a process of another machine.
+#[test]
+fn a_silent_holder_on_another_machine_is_named() {
+    let place = Place::new();
+    place.ok(&["create", "--id", "a1"]);
+    let holder = r#"{"host":"elsewhere","pid":7,"since":1783860675270}"#;
+    let lease = format!("{:020} held done\n{holder}\n", 3);
+    let path = place.root().join("_leases/a1.lease/9");
+    fs::write(&path, lease).unwrap();
+    for (args, state) in [(&LOOK[..], "found"), (&FIX, "left")] {
+        let ran = place.run(args);
+        assert_eq!(ran.code, 3, "{}", ran.err);
+        let found = json(ran.out.trim_end());
+        assert_eq!(
+            (&found["kind"], &found["state"]),
+            (&"lease".into(), &state.into())
+        );
+        let message = found["message"].as_str().unwrap();
+        for words in [
+            "host \"elsewhere\", pid 7, since 2026-07-12T12:51:15Z, for ",
+            "no sign of life",
+            "annals resume a1 --wait 11000 takes over",
+        ] {
+            assert!(message.contains(words), "{message}");
+        }
+    }
+    // one that shows that it lives is let be
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut renewals = 4;
+            while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
+                let mut file = fs::OpenOptions::new().write(true).open(&path).unwrap();
+                std::io::Write::write_all(&mut file, format!("{renewals:020}").as_bytes()).unwrap();
+                renewals += 1;
+                std::thread::sleep(std::time::Duration::from_millis(300));
+            }
+        });
+        let ran = place.run(&LOOK);
+        is_over.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!((ran.code, ran.out.as_str()), (0, ""), "{}", ran.err);
+    });
+    let before = place.run(&["resume", "a1", "--wait", "0"]);
+    before.fails(1, &["elsewhere"]);
+    place.ok(&["resume", "a1", "--wait", "11000"]);
+    place.ok(&["doctor"]);
+}
+
+/// What --fix moved away stayed, and nobody was told why.
+#[test]
+fn what_was_moved_away_is_named_and_stays() {
+    let place = Place::new();
+    place.ok(&["create", "--id", "a1"]);
+    fs::write(place.root().join("_leases/notes"), "mine").unwrap();
+    fs::write(place.root().join("_leases/gone.bad"), "").unwrap();
+    place.ok(&["doctor", "--fix"]);
+    let ran = place.run(&["doctor"]);
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    for words in [
+        "\"_leases/notes.",
+        ".bad\" stays: ",
+        "look through it and remove it",
+    ] {
+        assert!(ran.err.contains(words), "{}", ran.err);
+    }
+    assert!(!ran.err.contains("gone.bad"), "{}", ran.err);
+}
+
+/// A delete that was killed, and a later session of that id.
+#[test]
+fn what_a_killed_delete_left_is_cleared() {
+    let place = Place::new();
+    place.ok(&["create", "--id", "a1"]);
+    place.append("a1", TURN);
+    let bucket = place.root().join("_no-cwd");
+    let moved = bucket.join("a1.0123456789abcdef.7.deleted");
+    fs::write(&moved, "").unwrap();
+    assert_eq!(
+        found(&place, &LOOK, 3),
+        expect(&[("temporary", "found", "a1")])
+    );
+    assert_eq!(
+        found(&place, &FIX, 0),
+        expect(&[("temporary", "fixed", "a1")])
+    );
+    // what nobody knows to be deleted stays
+    fs::write(&moved, "somebody's").unwrap();
+    assert_eq!(
+        found(&place, &FIX, 3),
+        expect(&[("orphaned-cut", "left", "a1")])
+    );
+    place.ok(&["delete", "a1"]);
+    assert_eq!(found(&place, &LOOK, 0), []);
+}

@@ -68,3 +68,21 @@ fn a_read_only_medium_is_told_from_a_broken_one() {
         assert!(!ran.err.contains("os error"), "{}", ran.err);
     }
 }
+
+/// People delete to make room, and were told that there was none for that.
+#[test]
+fn a_delete_needs_no_room() {
+    let place = Place::new();
+    let root = place.root().display().to_string();
+    let fill = format!("{{ dd if=/dev/zero of='{root}/fill' bs=4k 2>&2 || true; }}");
+    let leases = format!("rm -r '{root}/_leases/a1.lease'");
+    for before in [fill.clone(), format!("{leases} && {fill}")] {
+        let refused = format!("{before} && \"$0\" --root '{root}' append a1 </dev/stdin >&2");
+        let is_full = format!("! {{ {refused}; }}");
+        let Some(ran) = on(&is_full, &place, &["delete", "a1"], TURN) else {
+            return;
+        };
+        assert_eq!(ran.code, 0, "{}", ran.err);
+        assert!(ran.err.contains("is full"), "{}", ran.err);
+    }
+}

@@ -322,3 +322,29 @@ fn salvage_never_writes_over_anything() {
     let newer = stored(log(&[]).replace(":0,", ":1,"));
     newer.run(&["salvage", "s1"]).fails(3, &["version"]);
 }
+
+/// `--format json` printed lines that are no JSON value.
+#[test]
+fn the_report_alone_is_one_json_value() {
+    let mut lines = turns(0..9);
+    lines[3] = "#### garbage ####".to_owned();
+    let place = stored(log(&lines));
+    let before = without_leases(place.everything());
+    let report = json(&place.ok(&["salvage", "s1", "--format", "json"]));
+    assert_eq!(
+        (&report["id"], &report["events"]),
+        (&"s1".into(), &9.into())
+    );
+    assert_eq!(
+        (&report["inPlace"], &report["gaps"]),
+        (&8.into(), &1.into())
+    );
+    assert!(
+        report.get("file").is_none() && report.get("fork").is_none(),
+        "{report}"
+    );
+    assert_eq!(without_leases(place.everything()), before);
+    // the log is JSON Lines
+    let text = place.ok(&["salvage", "s1"]);
+    assert_eq!(place.ok(&["salvage", "s1", "--format", "jsonl"]), text);
+}

@@ -59,3 +59,42 @@ fn check_row(rows: &[Vec<&str>], log: &str, work: &str) {
         assert!(number >= 0.0, "{row:?}");
     }
 }
+
+/// Needs the bundle, and the components beside it.
+#[test]
+fn each_way_of_linking_is_timed() {
+    let output = Command::new(env!("CARGO_BIN_EXE_annals-bench"))
+        .args(["link", "--quick"])
+        .output()
+        .unwrap();
+    let printed = String::from_utf8(output.stdout).unwrap();
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{printed}{errors}");
+    let through_the_store = [
+        "hand over",
+        "call, next-seq",
+        "call, has",
+        "batch, append ",
+        "batch, append and flush",
+        "batch, read",
+    ];
+    let alone = ["call, has", "batch, append "];
+    let tables: [(&str, &[&str], usize); 4] = [
+        ("memory ", &through_the_store, 7),
+        ("jsonl, sync = never ", &through_the_store, 7),
+        ("memory, the backend alone", &alone, 5),
+        ("jsonl, sync = never, the backend alone", &alone, 5),
+    ];
+    for (name, works, numbers) in tables {
+        let table = printed.split("\n\n").find(|table| table.starts_with(name));
+        let table = table.unwrap_or_else(|| panic!("no table {name}: {printed}"));
+        for work in works {
+            let row = table.lines().find(|line| line.starts_with(work));
+            let row = row.unwrap_or_else(|| panic!("no row {work}: {table}"));
+            let cells = row.split_whitespace().map(str::parse::<f64>);
+            let cells: Vec<f64> = cells.filter_map(Result::ok).collect();
+            assert_eq!(cells.len(), numbers, "{row}");
+            assert!(cells.iter().all(|cell| *cell >= 0.0), "{row}");
+        }
+    }
+}

@@ -80,6 +80,12 @@ fn append_one(store: &mut Sessions, key: SessionKey) -> Result<()> {
     store.flush(key)
 }
 
+// How many lines of the log of session a a power loss leaves.
+fn lines_left(sim: &Sim) -> usize {
+    let text = text_of(&after_power_loss(sim), "a");
+    text.unwrap().lines().count()
+}
+
 // The handle whose sync had failed was used to cut the batch off again, and its next sync was believed.
 #[test]
 fn a_batch_is_taken_back_by_a_handle_that_did_not_fail() {
@@ -115,13 +121,7 @@ fn events_that_are_only_seen_are_not_taken_for_stored() {
     let sim = Sim::over(tree).failing(lasting(at, Fault::Io));
     work(&sim);
     assert!(sim.met().is_some());
-    assert_eq!(
-        text_of(&after_power_loss(&sim), "a")
-            .unwrap()
-            .lines()
-            .count(),
-        6
-    );
+    assert_eq!(lines_left(&sim), 6);
 }
 
 // The same for a new session: its log had a name, which was not durable, and the next flush took it for stored.
@@ -138,13 +138,7 @@ fn a_new_log_that_is_only_seen_is_not_taken_for_stored() {
     let sim = Sim::default().failing(lasting(at, Fault::Io));
     work(&sim);
     assert!(sim.met().is_some());
-    assert_eq!(
-        text_of(&after_power_loss(&sim), "a")
-            .unwrap()
-            .lines()
-            .count(),
-        3
-    );
+    assert_eq!(lines_left(&sim), 3);
 }
 
 // A torn end was cut, and the sync of that failed. The next append wrote where the log ended now, and after a power loss
@@ -205,13 +199,7 @@ fn directories_above_the_root_are_synced_by_the_next_try() {
         let sim = Sim::default().failing(once(at, Fault::Io));
         work(&sim);
         assert!(sim.met().is_some());
-        assert_eq!(
-            text_of(&after_power_loss(&sim), "a")
-                .unwrap()
-                .lines()
-                .count(),
-            3
-        );
+        assert_eq!(lines_left(&sim), 3);
     }
 }
 

@@ -111,6 +111,7 @@ impl<'a> Changes<'a> {
 
     fn change(&mut self, to: Stop) {
         // what ends with the change is looked at before, and nobody may close a session in between
+        let older = self.scene.older.write().unwrap();
         let gate = (self.at == Stop::Memory).then(|| self.scene.gate.write().unwrap());
         let mut left = self.leave();
         let place = || self.scene.place(to);
@@ -119,14 +120,14 @@ impl<'a> Changes<'a> {
                 assert_ne!(self.at, Stop::Second, "what collides there was flushed");
                 bound
             }
-            // every other session was flushed; outside the second root it is an older copy that was opened a moment ago
-            Err(error) if is_collision(&error) => {
-                self.tally.rescues += u64::from(self.at == Stop::Second);
+            // every other session was flushed
+            Err(error) if self.at == Stop::Second && is_collision(&error) => {
+                self.tally.rescues += 1;
                 self.scene.annals.rescue(place()).unwrap()
             }
             Err(error) => panic!("from {:?} to {to:?}: {error:?}", self.at),
         };
-        drop(gate);
+        drop((gate, older));
         if self.at != Stop::Memory {
             left.medium = self.files(self.at);
         }
@@ -173,9 +174,6 @@ impl<'a> Changes<'a> {
                 Binding::Stored => self.tally.stored += 1,
                 Binding::Inspected => self.tally.inspected += 1,
                 Binding::Refused if COLLIDERS.contains(&(&of.id, reason)) => collided += 1,
-                // an older copy that was opened a moment ago
-                Binding::Refused
-                    if of.id.starts_with("passes") && reason == "live-collision-seed" => {}
                 Binding::Refused => panic!("{:?}: {of:?}", self.at),
             }
         }

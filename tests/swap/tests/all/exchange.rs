@@ -47,6 +47,7 @@ pub fn run(appends: u64) -> Evidence {
             scope.spawn(move || writers::append_on(scene, number, appends));
         }
         scope.spawn(|| writers::pass_by(&scene, appends));
+        scope.spawn(|| writers::look_on(&scene, appends));
         let _ending = Ending(&scene);
         changes.go(appends);
     });
@@ -140,6 +141,7 @@ impl Evidence {
         );
         println!("    older copies let go  {:>9}", count("older copies"));
         println!("  vetoed by an observer  {:>9}", count("vetoed"));
+        println!("logs read meanwhile      {:>9}", count("read"));
         println!("swaps                    {:>9}", tally.changes);
         println!("  without a flush        {:>9}", tally.rescues);
         println!("swaps failed and undone  {:>9}", tally.undone);
@@ -181,7 +183,14 @@ fn every_acknowledged_event_is_found_once() {
     let tally = &evidence.tally;
     assert_eq!((tally.changes, tally.undone, tally.collided), (10, 4, 6));
     assert_eq!(tally.rescues, 3);
-    for what in ["out of band", "forked", "opened again", "flushes refused"] {
+    for what in [
+        "out of band",
+        "forked",
+        "opened again",
+        "flushes refused",
+        "read",
+        "listed",
+    ] {
         assert!(evidence.counts.of(what) > 0, "no {what}");
     }
     assert!(evidence.rows() > 0);

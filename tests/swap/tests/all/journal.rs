@@ -67,6 +67,18 @@ impl Journal {
         sessions.insert(child.to_owned(), told);
     }
 
+    /// Whether the session has these lines from that seq on.
+    pub fn has(&self, id: &str, start: u64, lines: &str) -> bool {
+        let sessions = self.sessions();
+        let known = sessions[id].lines.iter().skip(start as usize);
+        let mut met = 0;
+        let is_same = lines.lines().zip(known).all(|(theirs, ours)| {
+            met += 1;
+            theirs == ours
+        });
+        is_same && met == lines.lines().count()
+    }
+
     /// How many events the session has.
     pub fn length(&self, id: &str) -> u64 {
         self.sessions().get(id).map_or(0, |told| told.lines.len()) as u64

@@ -77,6 +77,9 @@ pub struct Scene {
     pub faults: Mutex<Vec<String>>,
     /// Whoever closes a session reads it; whoever leaves a medium that ends then writes it.
     pub gate: RwLock<()>,
+    /// Whoever looks into an older copy of a session reads it, so that none is taken along; whoever moves on writes it
+    /// before the gate.
+    pub older: RwLock<()>,
     pub steady: Vec<Session>,
     pub colliders: Vec<Session>,
     /// Kept for as long as the store lives.
@@ -125,6 +128,7 @@ impl Scene {
             counts: Counts::default(),
             faults: Mutex::default(),
             gate: RwLock::default(),
+            older: RwLock::default(),
             steady,
             colliders: colliders.into(),
             _looked_at: looked_at,

@@ -1,5 +1,6 @@
 //! Threads that append, fork, open and close while the backend changes under them.
 
+use std::collections::VecDeque;
 use std::thread;
 use std::time::Duration;
 
@@ -9,6 +10,9 @@ use crate::scene::{COLLIDERS, OUT_OF_BAND, Scene, options, turn};
 
 /// Between two tries of what a medium refused.
 const PAUSE: Duration = Duration::from_millis(2);
+
+/// How many of the sessions that come are there before one goes.
+const STAYING: usize = 20;
 
 /// Events of a turn that [`turn`] writes.
 const TURN_EVENTS: u64 = 3;
@@ -41,9 +45,41 @@ pub fn append_on(scene: &Scene, thread: u64, appends: u64) {
     children.iter().for_each(|child| close(scene, child));
 }
 
+/// Reads what the others write, in memory and on whatever the medium is, until there are enough appends.
+pub fn look_on(scene: &Scene, appends: u64) {
+    let mut number = 0;
+    while scene.appends() < appends && !scene.is_over() {
+        number += 1;
+        let session = &scene.steady[number % scene.steady.len()];
+        let known = scene.journal.length(session.id());
+        let start = known.saturating_sub(20);
+        let events = session.events(start, 1 << 14).unwrap().lines;
+        if !scene.journal.has(session.id(), start, &events) {
+            scene.fault(format!("{} has other events", session.id()));
+        }
+        let stored = scene.annals.read(session.id(), 0, 1 << 12);
+        match stored {
+            Ok(page) if page.header.as_ref().map(|header| &*header.id) == Some(session.id()) => {
+                scene.counts.add("read");
+            }
+            Ok(_) => scene.fault(format!("{} has another header", session.id())),
+            // it had no place where there was only a little room
+            Err(error) if error.code == ErrorCode::NotFound => {}
+            Err(error) => scene.fault(format!("read {}: {error:?}", session.id())),
+        }
+        match scene.annals.list(None, 100) {
+            Ok(listing) if !listing.sessions.is_empty() => scene.counts.add("listed"),
+            listing => scene.fault(format!("listed: {listing:?}")),
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
 /// Sessions come and go until there are enough appends.
 pub fn pass_by(scene: &Scene, appends: u64) {
     let mut number = 0;
+    // open for a while, so that changes find them live and leave a part of them behind
+    let mut staying = VecDeque::new();
     while scene.goes_on(appends) {
         number += 1;
         let vetoed = scene
@@ -67,13 +103,28 @@ pub fn pass_by(scene: &Scene, appends: u64) {
             continue;
         }
         append(scene, &session, &stream(scene));
-        close(scene, &session);
-        drop(session);
-        open_again(scene, &id);
+        staying.push_back(session);
+        if staying.len() > STAYING
+            && let Some(session) = staying.pop_front()
+        {
+            append(scene, &session, &note(scene));
+            close(scene, &session);
+            let id = session.id().to_owned();
+            drop(session);
+            open_again(scene, &id);
+        }
+        // one that is older may have gone on elsewhere, or is still there
+        let id = format!("passes-{}", number / 2);
+        if scene.journal.length(&id) > 0 && staying.iter().all(|session| session.id() != id) {
+            let _older = scene.older.read().unwrap();
+            open_again(scene, &id);
+        }
+        thread::sleep(PAUSE);
     }
+    staying.iter().for_each(|session| close(scene, session));
 }
 
-/// What was just closed, unless the backend has changed since.
+/// What was closed, unless it is not where the backend is now.
 fn open_again(scene: &Scene, id: &str) {
     let session = match scene.annals.open(id, OpenMode::Resume) {
         Ok((session, _)) => session,

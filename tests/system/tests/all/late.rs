@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::command::{annals, arguments, program, turn};
-use crate::follower::signal;
+use crate::follower::{Follower, signal};
 
 /// The command, which its first rename stops: by then it has its lease.
 fn stopped_at_rename(root: &Path, line: &str) -> Command {
@@ -65,4 +65,49 @@ fn a_delete_that_was_overtaken_removes_nothing_of_its_successor() {
     assert_eq!(late.status.code(), Some(1), "{errors}");
     assert!(annals(&root, "show a1", "").contains("mine"));
     annals(&root, "verify a1", "");
+}
+
+/// A delete that was stopped while it waited for its lease removed what others had stored by the time it went on.
+#[test]
+fn a_delete_that_waited_judges_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let root = folder.path().join("root");
+    annals(&root, "create --id a1", "");
+    annals(&root, "append a1", &turn(1, "hello"));
+    let mut holder = Follower::start(&root, "a1", "");
+    let next = holder.append(&format!("{}\n", turn(2, "held").lines().next().unwrap()));
+    let mut deletes = Command::new(program());
+    deletes.args(arguments(&root, "delete a1 --wait 30000"));
+    let waits = deletes.stderr(Stdio::piped()).spawn().unwrap();
+    // it has asked by then
+    thread::sleep(Duration::from_millis(1500));
+    signal(waits.id(), "STOP");
+    let rest = turn(2, "mine");
+    for (line, seq) in rest.lines().skip(1).zip(next + 1..) {
+        assert_eq!(holder.append(&format!("{line}\n")), seq);
+    }
+    holder.hang_up();
+    assert_eq!(holder.end().code, 0);
+    signal(waits.id(), "CONT");
+    let late = waits.wait_with_output().unwrap();
+    let errors = String::from_utf8(late.stderr).unwrap();
+    assert_eq!(late.status.code(), Some(1), "{errors}");
+    assert!(
+        errors.contains("was written since it was to be deleted"),
+        "{errors}"
+    );
+    assert!(annals(&root, "show a1", "").contains("mine"));
+    annals(&root, "verify a1", "");
+    // asked for anew, and of one that nobody wrote meanwhile
+    let mut holder = Follower::start(&root, "a1", "");
+    holder.append("{\"type\":\"plugin/note\",\"data\":1}\n");
+    let waits = {
+        let mut deletes = Command::new(program());
+        deletes.args(arguments(&root, "delete a1 --wait 30000"));
+        deletes.spawn().unwrap()
+    };
+    thread::sleep(Duration::from_millis(500));
+    holder.hang_up();
+    assert_eq!(holder.end().code, 0);
+    assert!(waits.wait_with_output().unwrap().status.success());
 }
