@@ -145,6 +145,15 @@ fn directory() -> Result<PathBuf, Failure> {
     Ok(configuration.join("annals/backends"))
 }
 
+/// With this program's configuration kept off: records of what was accepted are in it.
+pub fn kept_off(place: annals::Place) -> annals::Place {
+    let records = directory().ok();
+    match records.as_deref().and_then(Path::parent) {
+        Some(configuration) => place.keep_off(configuration),
+        None => place,
+    }
+}
+
 fn path_of(name: &str) -> Result<PathBuf, Failure> {
     manifest::check_name(name).map_err(Failure::usage)?;
     Ok(directory()?.join(format!("{name}.{EXTENSION}")))

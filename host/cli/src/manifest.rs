@@ -118,7 +118,8 @@ pub struct Limits {
 }
 
 impl Manifest {
-    /// Reads it; its paths become absolute.
+    /// Reads it; its paths become absolute, and those of directories lead through no link: whoever can exchange a link is
+    /// not to say what was accepted.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let shown = path.display().to_string();
         let text = read_text(path).map_err(|cause| {
@@ -146,7 +147,9 @@ impl Manifest {
                 *component = directory.join(&component);
             }
             for granted in &mut grants.directories {
-                granted.path = directory.join(&granted.path);
+                let path = directory.join(&granted.path);
+                // one that is not there is refused when it is needed
+                granted.path = path.canonicalize().unwrap_or(path);
             }
         }
         Ok(self)

@@ -106,7 +106,7 @@ impl Place<'_> {
         if let Some(kept) = cache::kept() {
             place = place.cache(kept);
         }
-        Ok(place)
+        Ok(added::kept_off(place))
     }
 
     /// A backend that cannot be used as it was chosen.

@@ -20,8 +20,9 @@ use crate::room::Room;
 const COMPONENT_PREAMBLE: &[u8] = b"\0asm\x0d\0\x01\0";
 const MODULE_PREAMBLE: &[u8] = b"\0asm\x01\0\0\0";
 
-/// The largest component that is read from a file. Those that carry a JavaScript or Python engine have 20 MB.
-pub(crate) const COMPONENT_BYTES_MAX: u64 = 256 << 20;
+/// The largest component that is taken from others: nothing else bounds the time and memory for which it is compiled. Those
+/// that carry a JavaScript or Python engine have 10 to 40 MB.
+pub(crate) const COMPONENT_BYTES_MAX: u64 = 64 << 20;
 
 /// A backend's component, not compiled yet.
 pub(crate) struct Source {
@@ -40,6 +41,8 @@ pub(crate) struct Stack {
     pub(crate) is_own: bool,
     /// Whether the backend uses files.
     pub(crate) uses_files: bool,
+    /// Whether it does and came with this crate, so that files are not inert, whatever those over it get.
+    pub(crate) keeps_files: bool,
     /// What those import that did not come with this crate.
     pub(crate) foreign_imports: Vec<String>,
 }
@@ -69,20 +72,18 @@ impl Source {
             return Err(unreadable("it is no regular file"));
         }
         let file = File::open(path).map_err(failed)?;
+        let name = format!("component {shown:?}");
         let bytes = read_at_most(file, COMPONENT_BYTES_MAX)
             .map_err(failed)?
-            .ok_or_else(|| {
-                let message = format!(
-                    "component {shown:?} has more than {COMPONENT_BYTES_MAX} bytes (component-bytes-max); give a smaller one"
-                );
-                let facts = [("component", shown.as_str()), ("limit", "component-bytes-max")];
-                Error::new(ErrorCode::Limit, "limit-reached", message, &facts)
-            })?;
-        Self::given(&format!("component {shown:?}"), bytes)
+            .ok_or_else(|| too_large(&name))?;
+        Self::given(&name, bytes)
     }
 
     /// `name` is what messages call it.
     pub(crate) fn given(name: &str, bytes: Vec<u8>) -> Result<Self> {
+        if bytes.len() as u64 > COMPONENT_BYTES_MAX {
+            return Err(too_large(name));
+        }
         if bytes.starts_with(MODULE_PREAMBLE) {
             let message = format!(
                 "{name} is a core module, not a component; make one of it with wasm-tools component new"
@@ -122,6 +123,14 @@ impl Source {
         match &self.stack {
             Some(stack) => stack.uses_files,
             None => uses_files(&imports(component)),
+        }
+    }
+
+    /// Whether something that came with this crate uses files, for which nobody says that they are inert.
+    pub(crate) fn keeps_files(&self) -> bool {
+        match &self.stack {
+            Some(stack) => stack.is_own || stack.keeps_files,
+            None => self.is_own(),
         }
     }
 
@@ -219,6 +228,14 @@ fn first_line(error: &wasmtime::Error) -> String {
 fn broken(name: &str, cause: &str) -> Error {
     let message = format!("{name} is not a valid WebAssembly component: {cause}; build it again");
     invalid("component-invalid", message, name)
+}
+
+fn too_large(name: &str) -> Error {
+    let message = format!(
+        "{name} has more than {COMPONENT_BYTES_MAX} bytes (component-bytes-max); give a smaller one"
+    );
+    let facts = [("component", name), ("limit", "component-bytes-max")];
+    Error::new(ErrorCode::Limit, "limit-reached", message, &facts)
 }
 
 fn invalid(reason: &str, message: String, component: &str) -> Error {

@@ -3,9 +3,11 @@
 mod stack;
 
 use std::fmt;
+use std::panic::{self, AssertUnwindSafe};
 
 use wac_graph::types::Package;
 use wac_graph::{CompositionGraph, EncodeOptions, PackageId};
+use wasmparser::{Parser, Validator};
 
 pub(crate) use stack::{Part, imports, stack};
 
@@ -67,9 +69,28 @@ fn connect(
     Ok(())
 }
 
+/// Reads a component. What reads it knows every proposal and stops at some of them, so one that no engine takes is refused
+/// before, and whatever stops it is the fault of the component.
+pub(crate) fn package(
+    graph: &mut CompositionGraph,
+    name: &str,
+    bytes: &[u8],
+) -> Result<Package, String> {
+    let mut validator = Validator::new();
+    for payload in Parser::new(0).parse_all(bytes) {
+        let checked = payload.and_then(|payload| validator.payload(&payload));
+        checked.map_err(|error| error.to_string())?;
+    }
+    let types = graph.types_mut();
+    let read = AssertUnwindSafe(|| Package::from_bytes(name, None, bytes, types));
+    match panic::catch_unwind(read) {
+        Ok(read) => read.map_err(|error| format!("{error:#}")),
+        Err(_) => Err("what it imports or exports cannot be read".to_owned()),
+    }
+}
+
 fn register(graph: &mut CompositionGraph, name: &str, bytes: &[u8]) -> Result<PackageId, Misfit> {
-    let package = Package::from_bytes(name, None, bytes, graph.types_mut())
-        .map_err(|error| Misfit::Invalid(format!("{error:#}")))?;
+    let package = package(graph, name, bytes).map_err(Misfit::Invalid)?;
     graph
         .register_package(package)
         .map_err(|error| Misfit::Invalid(chain(&error)))

@@ -3,8 +3,10 @@
 //!
 //! Absent: arguments, standard streams, UDP, name lookup, listening.
 
+mod ground;
+
 use std::collections::BTreeSet;
-use std::fs::{self, DirBuilder};
+use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -16,6 +18,8 @@ use crate::error::{Error, Result};
 use crate::needs::Need;
 use crate::records::ErrorCode;
 use crate::room::Room;
+
+use ground::{Ground, changed, check_beside, directory_error, make, root_error};
 
 /// Where the root is in the eyes of a backend.
 pub(crate) const GUEST_ROOT: &str = "/annals";
@@ -49,6 +53,10 @@ pub(crate) struct Grants {
     pub(crate) environment: Vec<(String, String)>,
     /// What may be imported although nothing of it is granted.
     pub(crate) inert: Vec<Need>,
+    /// What nothing that is granted may reach.
+    pub(crate) kept_off: Vec<PathBuf>,
+    /// The granted directories as the first start found them.
+    pub(crate) held: Vec<Ground>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -77,12 +85,58 @@ impl Grants {
         Self { root: None, ..self }
     }
 
-    /// The same once they were used: a root is made once.
-    pub(crate) fn made(&self) -> Self {
-        Self {
-            create_root: false,
-            ..self.clone()
+    /// The same for a component that is started, now and again. No directory lies in another one, nor, of a component that
+    /// did not come with this crate, anywhere near what it is kept off. A root that is missing is made now and never again:
+    /// one that went away later is not to be replaced by an empty one. Every start finds the directories of this moment.
+    pub(crate) fn settled(mut self, is_own: bool) -> Result<Self> {
+        if is_own {
+            self.kept_off.clear();
         }
+        self.check_apart()?;
+        if let Some(root) = self.root.as_deref().filter(|_| self.create_root) {
+            make(root).map_err(|error| root_error(root, &error))?;
+            self.check_apart()?;
+        }
+        self.create_root = false;
+        self.held = self.hosts().map(Ground::of).collect();
+        Ok(self)
+    }
+
+    /// The same, settled before, over another root where there is one.
+    pub(crate) fn over(&self, root: &Path) -> Result<Self> {
+        let mut over = self.clone();
+        let Some(former) = over.root.take() else {
+            return Ok(over);
+        };
+        over.root = Some(root.to_path_buf());
+        over.check_apart()?;
+        over.held.retain(|ground| ground.given != former);
+        over.held.push(Ground::of(root));
+        Ok(over)
+    }
+
+    fn hosts(&self) -> impl Iterator<Item = &Path> {
+        let others = self.directories.iter();
+        self.root()
+            .into_iter()
+            .chain(others.map(|directory| directory.host.as_path()))
+    }
+
+    /// Whoever may write a directory can exchange what lies in it for a link, which the next start would follow.
+    fn check_apart(&self) -> Result<()> {
+        let grounds: Vec<Ground> = self.hosts().map(Ground::of).collect();
+        for (at, one) in grounds.iter().enumerate() {
+            for other in grounds.iter().skip(at + 1) {
+                check_beside(one, other, "which is granted too")?;
+            }
+        }
+        for kept in &self.kept_off {
+            let kept = Ground::of(kept);
+            for granted in &grounds {
+                check_beside(granted, &kept, "which backends are kept off")?;
+            }
+        }
+        Ok(())
     }
 
     /// The granted root.
@@ -115,6 +169,10 @@ impl Grants {
                 )));
             }
         }
+        if self.inert.contains(&Need::Files) && !self.directories.is_empty() {
+            let message = "directories are granted although files are inert, so nobody would get them; leave out one of both";
+            return Err(invalid(message.to_owned()));
+        }
         let mut names = BTreeSet::new();
         for (name, value) in &self.environment {
             let is_name = !name.is_empty() && !name.contains(['=', '\0']) && !value.contains('\0');
@@ -127,7 +185,7 @@ impl Grants {
         Ok(())
     }
 
-    /// The grants as WASI, the root opened and, when asked for, made.
+    /// The grants as WASI, settled before, with the directories opened.
     pub(crate) fn wasi(&self, waiting: Waiting) -> Result<WasiCtx> {
         let mut wasi = WasiCtx::builder();
         wasi.allow_blocking_current_thread(waiting == Waiting::Blocks);
@@ -147,23 +205,31 @@ impl Grants {
                 Access::Read => FsPerms::ReadOnly,
                 Access::ReadWrite => FsPerms::ReadWrite,
             };
-            wasi.preopened_dir(&directory.host, &directory.guest, perms)
+            let ground = self.ground(&directory.host)?;
+            wasi.preopened_dir(&ground.real, &directory.guest, perms)
                 .map_err(|error| directory_error(&directory.host, &error))?;
         }
-        Ok(wasi.build())
+        // Looked at when all of it is open, so that what was exchanged meanwhile is seen.
+        match self.held.iter().find(|ground| !ground.is_still()) {
+            Some(ground) => Err(changed(&ground.given)),
+            None => Ok(wasi.build()),
+        }
+    }
+
+    fn ground(&self, host: &Path) -> Result<&Ground> {
+        let found = self.held.iter().find(|ground| ground.given == host);
+        found.ok_or_else(|| changed(host))
     }
 
     fn add_root(&self, root: &Path, wasi: &mut WasiCtxBuilder) -> Result<()> {
         let failed = |error: io::Error| root_error(root, &error);
-        if self.create_root {
-            make(root).map_err(failed)?;
-        }
-        if !fs::metadata(root).map_err(failed)?.is_dir() {
+        let real = &self.ground(root)?.real;
+        if !fs::metadata(real).map_err(failed)?.is_dir() {
             return Err(failed(io::Error::from(io::ErrorKind::NotADirectory)));
         }
         // A backend does not know the root's name, so what it could not list is refused here.
-        fs::read_dir(root).map_err(failed)?;
-        wasi.preopened_dir(root, GUEST_ROOT, FsPerms::ReadWrite)
+        fs::read_dir(real).map_err(failed)?;
+        wasi.preopened_dir(real, GUEST_ROOT, FsPerms::ReadWrite)
             .map_err(|error| match Room::of_wasmtime(&error) {
                 Some(room) => room.ran_out(&format!("root {root:?} cannot be opened")),
                 None => failed(io::Error::other(error.root_cause().to_string())),
@@ -188,75 +254,6 @@ fn allows(granted: &[SocketAddr], address: SocketAddr, used: SocketAddrUse) -> b
         }
         _ => false,
     }
-}
-
-/// Makes a directory, and those above it, for its owner only. Their names are durable then: no sync of what is in a root
-/// would keep it there after a power loss.
-fn make(root: &Path) -> io::Result<()> {
-    let missing = root.ancestors().take_while(|path| !path.exists());
-    let made: Vec<&Path> = missing.filter(|path| path.file_name().is_some()).collect();
-    let mut builder = DirBuilder::new();
-    builder.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(root)?;
-    #[cfg(unix)]
-    for path in made.into_iter().rev() {
-        let holding = path.parent().filter(|path| !path.as_os_str().is_empty());
-        fs::File::open(holding.unwrap_or(Path::new(".")))?.sync_all()?;
-    }
-    Ok(())
-}
-
-fn root_error(root: &Path, error: &io::Error) -> Error {
-    let shown = root.display().to_string();
-    let facts = [("path", shown.as_str())];
-    if let Some(room) = Room::of_io(error) {
-        return room.ran_out(&format!("root {shown:?} cannot be opened"));
-    }
-    match error.kind() {
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            let message =
-                format!("no space is left to make root {shown:?}; free some and try again");
-            Error::new(ErrorCode::NoSpace, "root-no-space", message, &facts)
-        }
-        io::ErrorKind::NotFound => {
-            let message =
-                format!("root {shown:?} not found; give the directory that holds the sessions");
-            Error::new(ErrorCode::NotFound, "root-not-found", message, &facts)
-        }
-        io::ErrorKind::NotADirectory | io::ErrorKind::AlreadyExists => {
-            let message = format!("root {shown:?} is not a directory; give one");
-            Error::new(ErrorCode::Invalid, "root-not-a-directory", message, &facts)
-        }
-        _ => {
-            let cause = match error.kind() {
-                io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-                _ => error.to_string(),
-            };
-            let message =
-                format!("root {shown:?} cannot be opened: {cause}; check its permissions");
-            Error::new(ErrorCode::Other, "root-unreadable", message, &facts)
-        }
-    }
-}
-
-fn directory_error(directory: &Path, error: &wasmtime::Error) -> Error {
-    if let Some(room) = Room::of_wasmtime(error) {
-        return room.ran_out(&format!("granted directory {directory:?} cannot be opened"));
-    }
-    let shown = directory.display().to_string();
-    let cause = error.root_cause().to_string();
-    let message = format!(
-        "granted directory {shown:?} cannot be opened: {cause}; make it, or grant another one"
-    );
-    let facts = [("path", shown.as_str())];
-    Error::new(
-        ErrorCode::NotFound,
-        "grant-directory-unreadable",
-        message,
-        &facts,
-    )
 }
 
 fn invalid(message: String) -> Error {

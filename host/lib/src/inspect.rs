@@ -4,10 +4,9 @@ use std::path::Path;
 
 use sha2::{Digest, Sha256};
 use wac_graph::CompositionGraph;
-use wac_graph::types::Package;
 
 use crate::component::Source;
-use crate::compose::PERSISTENCE;
+use crate::compose::{PERSISTENCE, package};
 use crate::error::Result;
 use crate::needs::{self, Asks, Need};
 
@@ -41,8 +40,8 @@ pub struct Inspection {
 pub fn inspect(name: &str, bytes: &[u8]) -> Result<Inspection> {
     let source = Source::given(name, bytes.to_vec())?;
     let mut graph = CompositionGraph::new();
-    let package = Package::from_bytes("annals:inspected", None, bytes, graph.types_mut())
-        .map_err(|error| source.invalid(&format!("{error:#}").replace('\n', " ")))?;
+    let package = package(&mut graph, "annals:inspected", bytes)
+        .map_err(|cause| source.invalid(&cause.replace('\n', " ")))?;
     let world = &graph.types()[package.ty()];
     let mut exports: Vec<String> = world.exports.keys().cloned().collect();
     let mut imports: Vec<String> = world.imports.keys().cloned().collect();

@@ -71,6 +71,7 @@ pub(crate) fn over(layers: Vec<Middleware>, backend: Source) -> Result<Source> {
     let mut stack = Stack {
         is_own: backend.is_own(),
         uses_files: component::uses_files(&imports),
+        keeps_files: backend.is_own() && component::uses_files(&imports),
         foreign_imports: Vec::new(),
     };
     if !stack.is_own {

@@ -144,7 +144,8 @@ impl Place {
     }
 
     /// Another directory that the backend may use, which has to be there. `guest` is what the backend calls it, an
-    /// absolute path. Whatever leads out of it, `..` or a link, leads nowhere.
+    /// absolute path. Whatever leads out of it, `..` or a link, leads nowhere. None may lie in another one or in the root,
+    /// and every later start has to find the same directory (else `unavailable`, reason `grant-changed`).
     #[must_use]
     pub fn directory(
         mut self,
@@ -160,6 +161,15 @@ impl Place {
         if !self.grants.directories.contains(&directory) {
             self.grants.directories.push(directory);
         }
+        self
+    }
+
+    /// A directory of the host that no component of somebody else may reach, such as one with the configuration of
+    /// whoever runs it: a root or another directory that is it, lies in it or around it is refused (`invalid`, reason
+    /// `grant-invalid`). That of the [`Cache`] is one without being named.
+    #[must_use]
+    pub fn keep_off(mut self, directory: impl Into<PathBuf>) -> Self {
+        self.grants.kept_off.push(directory.into());
         self
     }
 
@@ -182,8 +192,9 @@ impl Place {
         self
     }
 
-    /// Lets the component import that although nothing of it is granted: there are no directories, and every connection
-    /// is refused. For components whose language imports everything there is: those made of Python import sockets.
+    /// Lets the component import that although nothing of it is granted: there are no directories, not even the root of
+    /// this place, and every connection is refused. For components whose language imports everything there is: those made
+    /// of Python import sockets. Does not keep the root from a bundled backend below middleware.
     #[must_use]
     pub fn inert(mut self, need: Need) -> Self {
         self.grants.inert.push(need);
@@ -270,10 +281,15 @@ impl Place {
             backend.name = name;
         }
         let source = middleware::over(self.layers, backend)?;
-        self.grants.check()?;
+        let mut grants = self.grants;
+        grants.check()?;
+        let cache = self.cache.as_ref();
+        grants
+            .kept_off
+            .extend(cache.map(|cache| cache.directory().to_path_buf()));
         Ok(Some(Chosen {
             source,
-            grants: self.grants,
+            grants,
             settings: self.settings,
             limits: self.limits,
             cache: self.cache,

@@ -6,7 +6,7 @@ use annals_core::fault::quoted;
 
 use super::Present;
 use crate::failure::Failure;
-use crate::manifest::{Access, Bundled, Grants, Inert, Limits, Manifest};
+use crate::manifest::{Access, Bundled, Grants, Inert, Limits, Manifest, Part};
 use crate::sealing;
 
 /// That place, with the backend and its layers below those that it has. `given` settings go before those of the manifest.
@@ -22,6 +22,9 @@ pub fn place(
         components,
     } = present;
     let mut place = place.named(format!("backend {}", quoted(&manifest.name)));
+    if are_files_inert(&manifest, &components)? {
+        place = place.inert(Need::Files);
+    }
     for (part, bytes) in manifest.parts().zip(components) {
         place = match (part.bundled(), bytes) {
             (Some(Bundled::Jsonl), _) => place.backend(Backend::Jsonl),
@@ -67,6 +70,23 @@ pub fn settings(
     of_parts.filter(|(key, _)| !is_replaced(key)).collect()
 }
 
+/// Whether nobody gets files. The parts of a stack share them, so a single one that needs them does.
+fn are_files_inert(manifest: &Manifest, components: &[Option<Vec<u8>>]) -> Result<bool, Failure> {
+    let is_inert = |part: &Part<'_>| part.grants.inert.contains(&Inert::Files);
+    if !manifest.parts().any(|part| is_inert(&part)) {
+        return Ok(false);
+    }
+    for (part, bytes) in manifest.parts().zip(components) {
+        let bytes = bytes.as_ref().filter(|_| !is_inert(&part));
+        let Some(bytes) = bytes else { continue };
+        let found = annals::inspect(&part.words(), bytes).map_err(Failure::configuration)?;
+        if found.needs.contains(&Need::Files) {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
 /// With what a part may use, as far as none before it did.
 fn granted(mut place: annals::Place, grants: &Grants) -> Result<annals::Place, Failure> {
     for granted in &grants.directories {
@@ -90,11 +110,8 @@ fn granted(mut place: annals::Place, grants: &Grants) -> Result<annals::Place, F
         })?;
         place = place.environment(variable, value);
     }
-    for inert in &grants.inert {
-        place = place.inert(match inert {
-            Inert::Files => Need::Files,
-            Inert::Network => Need::Network,
-        });
+    if grants.inert.contains(&Inert::Network) {
+        place = place.inert(Need::Network);
     }
     Ok(place)
 }

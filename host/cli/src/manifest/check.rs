@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Bundled, Directory, Manifest, Part};
+use super::{Bundled, Directory, Inert, Manifest, Part};
+use crate::sealing;
 
 /// The longest name of a backend, in bytes.
 const NAME_BYTES_MAX: usize = 64;
@@ -21,6 +22,8 @@ impl Manifest {
             };
             part.check_digest().map_err(of_part)?;
             self.check_environment(part).map_err(of_part)?;
+            part.check_settings().map_err(of_part)?;
+            part.check_inert().map_err(of_part)?;
             for directory in &part.grants.directories {
                 directory.check_guest().map_err(of_part)?;
                 let before = guests.insert(&directory.guest, directory);
@@ -70,6 +73,31 @@ impl Part<'_> {
             (None, Some(_)) => Err("sha256 is no digest; give 64 hexadecimal digits, as annals backend inspect shows them".to_owned()),
             (None, None) => Err("sha256 is missing; give the 64 hexadecimal digits that annals backend inspect shows".to_owned()),
         }
+    }
+
+    /// Those of `encrypt` are for layers: a backend below one that its user chose is not to say which key that has.
+    fn check_settings(&self) -> Result<(), String> {
+        let mut names = self.settings.keys();
+        match names.find(|name| name.starts_with(sealing::SETTINGS)) {
+            Some(name) if !self.is_layer => Err(format!(
+                "setting {name:?} is for a layer that seals; name it there, under [[layers]], or leave it out"
+            )),
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    /// Files are inert only where nothing is granted that needs them.
+    fn check_inert(&self) -> Result<(), String> {
+        if !self.grants.inert.contains(&Inert::Files) {
+            return Ok(());
+        }
+        let needing = match self.bundled() {
+            Some(Bundled::Jsonl) => "jsonl keeps sessions in them",
+            _ if !self.grants.directories.is_empty() => "directories are asked for",
+            _ => return Ok(()),
+        };
+        let cure = "leave \"files\" out of inert";
+        Err(format!("files are inert although {needing}; {cure}"))
     }
 }
 

@@ -9,6 +9,10 @@ impl Manifest {
         let of_part = pairs.flat_map(|(now, before)| {
             let mut beyond = now.grants.beyond(before.grants);
             beyond.extend(now.limits.beyond(before.limits));
+            let settings = now.settings.iter();
+            let others =
+                settings.filter(|(name, value)| before.settings.get(*name) != Some(*value));
+            beyond.extend(others.map(|(name, value)| format!("setting {name}={value}")));
             let named = move |what: String| of(now, what);
             beyond.into_iter().map(named)
         });

@@ -118,10 +118,11 @@ fn a_backend_is_added_used_and_removed() {
 #[test]
 fn settings_come_from_the_manifest_and_from_the_command_line() {
     let home = Home::new();
-    home.manifest("");
+    home.manifest("[settings]\nsync = \"always\"");
     home.add();
-    home.manifest("[settings]\nsync = \"perhaps\"");
-    home.list()
+    home.list().ok(&["list"]);
+    let perhaps = ["--set", "sync=perhaps", "list"];
+    home.run(&[&["--backend", "mine", "--root", "root"], &perhaps[..]].concat())
         .fails(2, &["sync", "backend \"mine\"", "backend.toml"]);
     home.ok(&[
         "--backend",

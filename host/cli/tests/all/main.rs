@@ -13,6 +13,7 @@ mod damage;
 mod doctor;
 mod faults;
 mod fixtures;
+mod grounds;
 mod import;
 mod inputs;
 mod interrupted;

@@ -159,8 +159,6 @@ impl Backend {
         };
         // A root that is not there, or a component that cannot even start, is an error of the builder.
         backend.running = Some(backend.start()?);
-        // One that went away later is not to be replaced by an empty one when the backend starts again.
-        backend.grants = backend.grants.made();
         Ok((backend, settings))
     }
 
@@ -176,16 +174,12 @@ impl Backend {
     /// Another instance of the same component, started and not configured; it gets that root in the place of the one
     /// before, where it was granted one.
     pub(super) fn another(&mut self, root: &Path) -> Result<Self> {
-        let granted = self.grants.root().map(|_| root.to_path_buf());
         let mut another = Self {
             name: self.name.clone(),
             engine: self.engine.clone(),
             component: self.component.clone(),
             runner: self.runner.clone(),
-            grants: Grants {
-                root: granted,
-                ..self.grants.clone()
-            },
+            grants: self.grants.over(root)?,
             limits: self.limits,
             call_max: self.call_max,
             leases: Leases::default(),

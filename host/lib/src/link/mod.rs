@@ -36,7 +36,7 @@ use crate::grants::{GUEST_ROOT, Grants};
 use crate::holder;
 use crate::limits::Limits;
 use crate::medium;
-use crate::needs;
+use crate::needs::{self, Need};
 use crate::observer::Observers;
 use crate::records::{BackendInfo, Batch, ErrorCode, StoreOptions};
 use crate::room::Room;
@@ -270,10 +270,21 @@ fn trapped(error: &wasmtime::Error) -> Error {
     Error::trapped("the session store", "store-trapped", error, cure)
 }
 
-/// A component that uses no files gets no root; one that does finds it in the setting `root`, which then is nobody
-/// else's to give: another value would name a directory inside the granted one, or none. One that imports more than it is
-/// granted is refused, unless it came with this crate.
+/// What a component gets of its grants, its directories found, and its settings.
 fn granted(
+    source: &Source,
+    component: &Component,
+    grants: Grants,
+    settings: Settings,
+) -> Result<(Grants, Settings)> {
+    let (grants, settings) = rooted(source, component, grants, settings)?;
+    Ok((grants.settled(source.is_own())?, settings))
+}
+
+/// A component that uses no files, or is to get none, gets no root; any other finds it in the setting `root`, which then is
+/// nobody else's to give: another value would name a directory inside the granted one, or none. One that imports more than
+/// it is granted is refused, unless it came with this crate.
+fn rooted(
     source: &Source,
     component: &Component,
     grants: Grants,
@@ -283,6 +294,9 @@ fn granted(
     // A store composed with it imports its observer.
     let of_backend = imports.iter().filter(|name| *name != OBSERVER);
     needs::check(&source.name, of_backend.map(String::as_str), &grants)?;
+    if grants.inert.contains(&Need::Files) && !source.keeps_files() {
+        return Ok((grants.without_files(), settings));
+    }
     if !source.uses_files(component) {
         let grants = match component::uses_files(&imports) {
             true => grants.without_root(),

@@ -101,7 +101,7 @@ fn a_file_without_end() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("huge.wasm");
     let file = std::fs::File::create(&path).unwrap();
-    file.set_len((256 << 20) + 1).unwrap();
+    file.set_len((64 << 20) + 1).unwrap();
     let error = Annals::builder()
         .backend(Backend::File(path))
         .build()

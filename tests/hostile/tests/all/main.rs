@@ -11,6 +11,7 @@ mod faulty;
 
 mod cases;
 mod claims;
+mod grounds;
 mod hangs;
 mod renewals;
 mod scene;

@@ -10,7 +10,7 @@ use annals::{Access, Annals, Error, OpenMode, Place, Upkeep};
 use crate::cases::{CASES, Case, On};
 use crate::claims;
 use crate::scene::{Scene, turn};
-use crate::starts;
+use crate::{grounds, starts};
 
 pub struct Row {
     pub tried: String,
@@ -26,6 +26,7 @@ fn what_hostile_backends_get() {
     rows.push(granted_environment());
     rows.extend(claims::rows());
     rows.extend(starts::rows());
+    rows.extend(grounds::rows());
 
     let mut table = format!("\n{:<38} {:<58} store went on\n", "tried", "got");
     for row in &rows {

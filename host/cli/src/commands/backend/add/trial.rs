@@ -3,7 +3,7 @@
 use annals::{Bare, Error, ErrorCode};
 use serde_json::Value;
 
-use crate::added::{Record, stack};
+use crate::added::{self, Record, stack};
 use crate::commands::cache;
 use crate::failure::Failure;
 
@@ -22,6 +22,7 @@ pub fn run(
     if let Some(kept) = cache::kept() {
         place = place.cache(kept);
     }
+    place = added::kept_off(place);
     let cannot_run = |error: Error| match Failure::configuration(error.clone()) {
         // this process has no more of what it needs
         Failure::Said(exit, message) if exit != crate::failure::Exit::Usage => {
