@@ -32,6 +32,10 @@ use crate::records::ErrorCode;
 /// How long somebody else's backend may take to renew one lease.
 const RENEWAL_MAX: Duration = Duration::from_secs(2);
 
+/// How long one that stopped in the middle of a renewal is left alone with others: the rest of a round, and the next one if
+/// it follows at once.
+const RENEWAL_PAUSE: Duration = Duration::from_secs(1);
+
 /// What becomes of a backend that stopped.
 pub(super) const STARTED_AGAIN: &str = "it is started again by the next call";
 
@@ -99,8 +103,8 @@ pub(crate) struct Backend {
     running: Option<Running>,
     /// Whoever tests it sees its errors as they are.
     pub(super) is_examined: bool,
-    /// Whether it stopped in the middle of a renewal since the store began.
-    gave_up: bool,
+    /// When it stopped in the middle of a renewal, if none went well since.
+    gave_up: Option<Instant>,
     /// When the store began what it calls the backend for.
     since: Instant,
     /// Kept for its end.
@@ -153,7 +157,7 @@ impl Backend {
             configured: None,
             running: None,
             is_examined: false,
-            gave_up: false,
+            gave_up: None,
             since: Instant::now(),
             _ticker: ticker,
         };
@@ -186,7 +190,7 @@ impl Backend {
             configured: None,
             running: None,
             is_examined: self.is_examined,
-            gave_up: false,
+            gave_up: None,
             since: Instant::now(),
             _ticker: Arc::clone(&self._ticker),
         };
@@ -235,7 +239,6 @@ impl Backend {
     /// The store begins something new, for which it may call often.
     pub(super) fn begin(&mut self) {
         self.since = Instant::now();
-        self.gave_up = false;
     }
 
     /// Renews a lease. Nobody waits for that, so somebody else's backend gets little time for it, and one that stops is
@@ -244,15 +247,20 @@ impl Backend {
         if self.runner.is_none() {
             return persistence!(self, call_renew(id, token));
         }
-        if self.gave_up {
+        if self.gave_up.is_some_and(|at| at.elapsed() < RENEWAL_PAUSE) {
             return Err(not_running(&self.name).into());
         }
         let call_max = self.call_max;
         self.call_max = call_max.min(RENEWAL_MAX);
         let renewed = persistence!(self, call_renew(id, token));
         self.call_max = call_max;
-        self.gave_up = self.running.is_none();
+        self.gave_up = self.running.is_none().then(Instant::now);
         renewed
+    }
+
+    /// Whether it stopped in the middle of its last renewal.
+    pub(super) fn has_given_up(&self) -> bool {
+        self.gave_up.is_some()
     }
 
     /// Starts a new instance, not configured yet.

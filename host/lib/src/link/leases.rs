@@ -53,6 +53,10 @@ impl Leases {
 impl Backend {
     /// Renews leases, if it is time for that.
     pub(super) fn renew_due(&mut self) {
+        if self.has_given_up() {
+            // somebody waits for the operation; between operations it is asked again
+            return;
+        }
         for (id, token) in self.leases.due() {
             match self.renew(id.as_ref(), &token) {
                 Ok(()) => {}
