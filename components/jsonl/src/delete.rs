@@ -80,6 +80,8 @@ impl Root {
         let identity = self
             .identity_of(relative)
             .unwrap_or_else(|_| litter::digits());
+        // what was read is what this holder may delete: a successor's own events are never named so
+        self.check_lease(id, token)?;
         let aside = litter::deleted(place, &identity, number_of(token).unwrap_or(0));
         let renamed = |root: &Root| root.files.rename(&root.path(relative), &root.path(&aside));
         let mut moved = renamed(self);
@@ -175,7 +177,7 @@ impl Root {
 fn not_for_good(id: &str, how: &str, error: Error) -> Error {
     Error {
         message: format!(
-            "session {} is removed, but {how}: {}",
+            "session {} is removed, but {how}: {}; delete it again",
             quoted(id),
             error.message
         ),

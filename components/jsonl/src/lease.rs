@@ -123,11 +123,13 @@ impl Asked {
     /// Refuses what is no small JSON object.
     pub(crate) fn parse(holder: &str) -> Result<Asked> {
         let invalid = |message: String| Error::new(ErrorCode::Invalid, "holder-invalid", message);
-        let parsed: Value = serde_json::from_str(holder)
+        let mut parsed: Value = serde_json::from_str(holder)
             .map_err(|error| invalid(format!("the holder must be a JSON object: {error}")))?;
-        if !parsed.is_object() {
+        let Some(object) = parsed.as_object_mut() else {
             return Err(invalid("the holder must be a JSON object".to_owned()));
-        }
+        };
+        // that member is this backend's own
+        object.shift_remove(TAKING);
         // on one line, whatever it came as
         let holder = parsed.to_string();
         if holder.len() > HOLDER_BYTES_MAX {

@@ -242,18 +242,8 @@ impl Root {
             let note = "who changes the summary just now, or died while changing it; others wait two seconds for it at most";
             (log, LitterKind::Temporary.at(at, note))
         } else if let Some(deleted) = Deleted::parse(name) {
-            let log = deleted.log;
-            let (kind, note) = match self.is_deleted(&place(log), &at, &deleted) {
-                true => (
-                    LitterKind::Temporary,
-                    "what a delete that did not end was to delete",
-                ),
-                false => (
-                    LitterKind::OrphanedCut,
-                    "what a delete that did not end had in hand, and nobody knows whether it was to: remove it, or rename it back",
-                ),
-            };
-            (log, kind.at(at, note))
+            let is_deleted = self.is_deleted(&place(deleted.log), &at, &deleted);
+            (deleted.log, litter_of_delete(is_deleted, at))
         } else if let Some(log) = litter::log_of(name) {
             let note = match self.coming_log(bucket, name) {
                 Ok(Some(_)) => {
@@ -263,21 +253,19 @@ impl Root {
             };
             (log, LitterKind::Temporary.at(at, note))
         } else if let Some(log) = log_of_summary(name) {
-            match (is_stored(log), name.ends_with(SUMMARY_SUFFIX)) {
-                (false, _) => (log, LitterKind::Orphan.at(at, "a summary without its log")),
+            let (kind, note) = match (is_stored(log), name.ends_with(SUMMARY_SUFFIX)) {
+                (false, _) => (LitterKind::Orphan, "a summary without its log"),
                 (true, false) => (
-                    log,
-                    LitterKind::Kept.at(
-                        at,
-                        "a damaged summary, kept when a new one was made; it goes with its session",
-                    ),
+                    LitterKind::Kept,
+                    "a damaged summary, kept when a new one was made; it goes with its session",
                 ),
-                (true, true) if self.has_damaged_summary(&place(log)) => {
-                    let note = "the summary is damaged; --fix makes a new one and keeps this one beside it";
-                    (log, LitterKind::DamagedSummary.at(at, note))
-                }
+                (true, true) if self.has_damaged_summary(&place(log)) => (
+                    LitterKind::DamagedSummary,
+                    "the summary is damaged; --fix makes a new one and keeps this one beside it",
+                ),
                 (true, _) => return,
-            }
+            };
+            (log, kind.at(at, note))
         } else if let Some(log) = log_of_cut(name).filter(|log| !is_stored(log)) {
             let note =
                 "bytes that were cut from a log that is gone; look through them, then remove them";
@@ -345,4 +333,14 @@ fn log_of_cut(name: &str) -> Option<&str> {
         .into_iter()
         .flatten()
         .find(|log| cut_of(name, log).is_some())
+}
+
+fn litter_of_delete(is_deleted: bool, at: String) -> Litter {
+    match is_deleted {
+        true => LitterKind::Temporary.at(at, "what a delete that did not end was to delete"),
+        false => LitterKind::OrphanedCut.at(
+            at,
+            "what a delete that did not end had in hand, and nobody knows whether it was to: remove it, or rename it back",
+        ),
+    }
 }

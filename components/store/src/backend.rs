@@ -179,8 +179,12 @@ impl<P: Persistence> Backend<P> {
         for entry in &mut listing.sessions {
             if let Some(fault) = fault_of(entry) {
                 entry.header = None;
-                entry.status = SessionStatus::Damaged;
-                entry.note = Some(fault);
+                // of another version its backend knows more than its header says here
+                if entry.status != SessionStatus::Unsupported {
+                    entry.status = SessionStatus::Damaged;
+                    let notes = entry.note.take().into_iter().chain([fault]);
+                    entry.note = Some(notes.collect::<Vec<_>>().join("; "));
+                }
             }
         }
         Ok(listing)

@@ -87,8 +87,11 @@ fn read_header(id: &str, page: &Page) -> Result<Header> {
 
 /// Refuses to change what is stored beside a sealed log. What has no header that can be read is the backend's to judge.
 pub(crate) fn check_unsealed<P: Persistence>(backend: &mut Backend<P>, id: &str) -> Result<()> {
-    let header = backend.load(id, 0, 1).ok().and_then(|page| page.header);
-    match header.is_some_and(|header| sealed::is_sealed(&header.into())) {
+    let header = backend.load(id, 0, 1).ok().and_then(|page| {
+        let header = page.header.map(Header::from);
+        header.or_else(|| load::read_header(page.raw.as_deref()?).ok())
+    });
+    match header.is_some_and(|header| sealed::is_sealed(&header)) {
         true => Err(sealed::refusal(id).into()),
         false => Ok(()),
     }

@@ -183,13 +183,15 @@ fn work(linked: &mut Linked, inbox: &Receiver<Job>) {
     }
 }
 
-/// Until the next renewals, after some that took so long: calls get half of the time at least, as far as leases allow.
+/// Until the next renewals, after some that took so long: calls get half of the time, as far as leases that are renewed
+/// allow.
 fn interval_after(interval: Duration, is_answered: bool, took: Duration) -> Duration {
-    let due = match is_answered {
-        true => took.max(RENEWAL_INTERVAL),
-        false => interval * 2,
-    };
-    due.min(RENEWAL_INTERVAL_MAX)
+    match is_answered {
+        true => took
+            .min(RENEWAL_INTERVAL_MAX.saturating_sub(took))
+            .max(RENEWAL_INTERVAL),
+        false => RENEWAL_INTERVAL_MAX.min(interval * 2),
+    }
 }
 
 /// What is there within `spin`; after that the caller sleeps.
@@ -237,8 +239,9 @@ mod tests {
         for (interval, is_answered, took, next) in [
             (1, true, 0, 1),
             (4, true, 0, 1),
-            (1, true, 3, 3),
-            (1, true, 9, 4),
+            (1, true, 2, 2),
+            (1, true, 3, 1),
+            (1, true, 9, 1),
             (1, false, 0, 2),
             (2, false, 2, 4),
             (4, false, 2, 4),

@@ -250,8 +250,9 @@ impl Annals {
     /// # Errors
     /// `reentrant`, `unavailable`.
     pub fn get(&self, id: &str) -> Result<Option<Session>> {
-        let is_live = self.live()?.iter().any(|live| live == id);
-        Ok(self.shared.handles.get(id).filter(|_| is_live))
+        let of = id.to_owned();
+        let key = self.ask(move |linked| Ok(linked.key_of(&of)))?;
+        Ok(key.and_then(|key| self.shared.handles.get(id, key)))
     }
 
     /// Whether the session is stored.
@@ -272,7 +273,7 @@ impl Annals {
         let is_first = Cell::new(true);
         self.shared.ask_waiting(|| match self.ask_to_delete(id) {
             // since a call before this one, which gave up
-            Err(error) if is_first.replace(false) && waiting::was_asked_before(&error) => {
+            Err(error) if waiting::was_asked_before(&error) && is_first.replace(false) => {
                 self.ask_to_delete(id)
             }
             answer => answer,

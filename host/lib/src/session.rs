@@ -42,10 +42,10 @@ impl Drop for Handle {
 pub(crate) struct Handles(Mutex<HashMap<String, Weak<Handle>>>);
 
 impl Handles {
-    /// Another handle to what is held under this id; a closed session too.
-    pub(crate) fn get(&self, id: &str) -> Option<Session> {
+    /// Another handle to the session of this id and key, if somebody holds one.
+    pub(crate) fn get(&self, id: &str, key: u64) -> Option<Session> {
         let handle = self.held().get(id)?.upgrade()?;
-        Some(Session { handle })
+        (handle.entered.key == key).then_some(Session { handle })
     }
 
     fn note(&self, handle: &Arc<Handle>) {

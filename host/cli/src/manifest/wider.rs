@@ -1,6 +1,6 @@
 //! What a manifest asks for and an accepted one did not.
 
-use super::{Directory, Grants, Limits, Manifest, Part};
+use super::{Directory, Grants, Inert, Limits, Manifest, Part};
 
 impl Manifest {
     /// What this asks for and `accepted`, of as many parts, did not, in words.
@@ -13,6 +13,9 @@ impl Manifest {
             let others =
                 settings.filter(|(name, value)| before.settings.get(*name) != Some(*value));
             beyond.extend(others.map(|(name, value)| format!("setting {name}={value}")));
+            let gone = before.settings.keys();
+            let gone = gone.filter(|name| !now.settings.contains_key(*name));
+            beyond.extend(gone.map(|name| format!("setting {name} left out")));
             let named = move |what: String| of(now, what);
             beyond.into_iter().map(named)
         });
@@ -50,6 +53,12 @@ impl Grants {
                 beyond.push(format!("environment name {asked:?}"));
             }
         }
+        let gone = accepted.inert.iter();
+        let gone = gone.filter(|inert| !self.inert.contains(inert));
+        beyond.extend(gone.map(|inert| match inert {
+            Inert::Files => "files, which were inert".to_owned(),
+            Inert::Network => "the network, which was inert".to_owned(),
+        }));
         beyond
     }
 }

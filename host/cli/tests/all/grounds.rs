@@ -22,13 +22,13 @@ fn a_setting_that_changes_is_asked_for_again() {
     for (accepted, changed) in [
         ("", "sync = \"never\""),
         ("sync = \"always\"", "sync = \"never\""),
+        ("sync = \"never\"", ""),
     ] {
         home.manifest(&format!("[settings]\n{accepted}"));
         home.add();
         home.list().ok(&["list"]);
         home.manifest(&format!("[settings]\n{changed}"));
-        home.list()
-            .fails(2, &["setting sync=never", "asked for again"]);
+        home.list().fails(2, &["setting sync", "asked for again"]);
     }
 }
 
@@ -122,6 +122,10 @@ fn a_backend_that_asks_for_nothing_gets_nothing() {
     home.run_with(&create, &[("ANNALS_ROOT", &root)])
         .fails(1, &["mine"]);
     assert_eq!(fs::read_dir(home.path("root")).unwrap().count(), 0);
+
+    home.manifest("[settings]\nroot = \"/annals\"");
+    home.run_with(&create, &[("ANNALS_ROOT", &root)])
+        .fails(2, &["files, which were inert", "asked for again"]);
 
     fs::create_dir(home.path("data")).unwrap();
     let both = directory("data").replace("[grants]", "[grants]\ninert = [\"files\"]");

@@ -10,11 +10,16 @@ use crate::records::ErrorCode;
 /// How long ago the last renewal was when another one is due.
 const INTERVAL: Duration = Duration::from_secs(1);
 
+/// The same where renewing takes long: the operation gets half of the time, as far as leases allow.
+const INTERVAL_MAX: Duration = Duration::from_secs(4);
+
 /// Tokens by session; without an id that of the root.
 #[derive(Default)]
 pub(super) struct Leases {
     tokens: BTreeMap<Option<String>, String>,
     renewed: Option<Instant>,
+    /// How long the last renewals of all of them took.
+    took: Duration,
 }
 
 impl Leases {
@@ -40,7 +45,8 @@ impl Leases {
 
     /// Those that are to be renewed now.
     fn due(&mut self) -> Vec<(Option<String>, String)> {
-        if self.renewed.is_some_and(|at| at.elapsed() < INTERVAL) {
+        let interval = self.took.clamp(INTERVAL, INTERVAL_MAX);
+        if self.renewed.is_some_and(|at| at.elapsed() < interval) {
             return Vec::new();
         }
         self.renewed();
@@ -57,15 +63,22 @@ impl Backend {
             // somebody waits for the operation; between operations it is asked again
             return;
         }
-        for (id, token) in self.leases.due() {
+        let due = self.leases.due();
+        if due.is_empty() {
+            return;
+        }
+        let began = Instant::now();
+        for (id, token) in due {
             match self.renew(id.as_ref(), &token) {
                 Ok(()) => {}
                 // The store learns that when it uses the lease.
                 Err(error) if error.code == ErrorCode::Busy => self.leases.gone(&id, &token),
                 // One that does not answer is not asked for every other session.
-                Err(_) => return,
+                Err(_) => break,
             }
         }
+        self.leases.renewed();
+        self.leases.took = began.elapsed();
     }
 }
 

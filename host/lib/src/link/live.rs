@@ -325,6 +325,13 @@ impl Linked {
         !renewed.is_err_and(|error| error.code == ErrorCode::Unavailable)
     }
 
+    /// The session of this id that can still be written or read as a live one.
+    pub(crate) fn key_of(&self, id: &str) -> Option<u64> {
+        let mut live = self.sessions.iter();
+        let found = live.find(|(_, live)| live.id == id && !live.is_closed);
+        found.map(|(key, _)| *key)
+    }
+
     pub(super) fn live(&self, key: u64) -> Result<&Live> {
         self.sessions.get(&key).ok_or_else(|| {
             let message = "the session is closed; open it again";

@@ -13,8 +13,8 @@ use crate::failure::Failure;
 use crate::text;
 use crate::time;
 
-/// A holder that lives shows it about once a second.
-const SILENCE: Duration = Duration::from_secs(3);
+/// A holder that lives shows it about once a second, and every four where its backend is slow.
+const SILENCE: Duration = Duration::from_secs(7);
 
 /// Longer than a holder has to be silent to be overtaken, where nothing else is set.
 const WAIT_MS: u64 = 11_000;

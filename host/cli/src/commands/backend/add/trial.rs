@@ -1,5 +1,7 @@
 //! Whether a backend that was accepted can run: it is started and configured over an empty directory.
 
+use std::path::{Path, PathBuf};
+
 use annals::{Bare, Error, ErrorCode};
 use serde_json::Value;
 
@@ -15,7 +17,7 @@ pub fn run(
     record: &Record,
     refused: impl Fn(String) -> Failure,
 ) -> Result<Option<String>, Failure> {
-    let directory = tempfile::tempdir()
+    let directory = tempfile::tempdir_in(outside(record))
         .map_err(|error| Failure::refused(format!("no temporary directory: {error}")))?;
     let place = annals::Place::new(annals::Backend::None);
     let mut place = stack::place(place, record.present()?, &[], false)?.root(directory.path());
@@ -50,6 +52,24 @@ pub fn run(
         _ if has_stopped => Err(refused(cause(&error))),
         _ => Ok(Some(format!("it does not work now: {}", error.message))),
     }
+}
+
+/// Where the trial's root lies in nothing that is granted, if there is such a place: the real one may well do so.
+fn outside(record: &Record) -> PathBuf {
+    let parts = record.accepted.parts();
+    let granted: Vec<&Path> = parts
+        .flat_map(|part| &part.grants.directories)
+        .map(|directory| directory.path.as_path())
+        .collect();
+    let usual = std::env::temp_dir();
+    let is_outside = |place: &PathBuf| {
+        let place = place.canonicalize().unwrap_or_else(|_| place.clone());
+        !granted.iter().any(|path| place.starts_with(path))
+    };
+    let mut places = [usual.clone()]
+        .into_iter()
+        .chain(std::env::current_dir().ok());
+    places.find(is_outside).unwrap_or(usual)
 }
 
 /// A name of the environment that it wants and that has no value here.
