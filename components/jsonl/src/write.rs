@@ -212,7 +212,8 @@ impl Root {
         let is_ours = self.ends_with_part_of(relative, before, batch.as_bytes());
         let also = match (opened, is_ours) {
             (Ok(mut log), Ok(true)) => match log.set_bytes(before).and_then(|()| log.sync()) {
-                Ok(()) => return error,
+                // who took over before that has a copy, with the batch
+                Ok(()) => return self.check_lease(id, token).err().unwrap_or(error),
                 Err(also) => format!(
                     "taking the batch back failed too: {}",
                     fault::words_of(&also)

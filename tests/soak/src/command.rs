@@ -15,7 +15,8 @@ use crate::processes::{Processes, Running};
 pub const LEASE_TTL: Duration = Duration::from_millis(1500);
 
 const SIGKILL: i32 = 9;
-const SIGTERM_CODE: i32 = 128 + 15;
+const SIGTERM: i32 = 15;
+const SIGTERM_CODE: i32 = 128 + SIGTERM;
 
 /// The command on one root.
 #[derive(Debug)]
@@ -34,7 +35,7 @@ pub enum Ending {
     Refused(Refusal),
     /// SIGTERM: what was accepted is stored and printed.
     Terminated,
-    /// SIGKILL: anything may be.
+    /// SIGKILL, or a SIGTERM that nobody handled, such as the second one: anything may be.
     Killed,
     /// What no command may do.
     Unexpected,
@@ -112,6 +113,8 @@ impl Annals {
         let (status, errors) = running.end()?;
         let ending = ending_of(status, &errors);
         let counts = &self.counts;
+        let is_unhandled = status.signal() == Some(SIGTERM);
+        counts.unhandled.add(u64::from(is_unhandled));
         counts.torn.add(u64::from(errors.contains("cut a bad end")));
         match ending {
             Ending::Done => {}
@@ -143,9 +146,7 @@ fn ending_of(status: ExitStatus, errors: &str) -> Ending {
         (Some(1), _) => Ending::Refused(refusal_of(errors)),
         (Some(3), _) => Ending::Refused(Refusal::Damaged),
         (Some(SIGTERM_CODE), _) => Ending::Terminated,
-        // before the command has put its own in place
-        (None, Some(15)) => Ending::Terminated,
-        (None, Some(SIGKILL)) => Ending::Killed,
+        (None, Some(SIGTERM | SIGKILL)) => Ending::Killed,
         _ => Ending::Unexpected,
     }
 }

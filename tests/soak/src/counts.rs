@@ -29,6 +29,8 @@ pub struct Counts {
     pub killed: Count,
     /// By SIGTERM, while it ran.
     pub terminated: Count,
+    /// Of those killed, by a SIGTERM that nobody handled.
+    pub unhandled: Count,
     /// By SIGSTOP, and continued later.
     pub stopped: Count,
     /// Of these, for longer than the lease lives without a sign of life.

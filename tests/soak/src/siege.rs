@@ -291,6 +291,7 @@ impl Report {
             ("rounds", self.rounds),
             ("processes started", counts.started.get()),
             ("killed", counts.killed.get()),
+            ("... by a second SIGTERM", counts.unhandled.get()),
             ("ended by SIGTERM", counts.terminated.get()),
             ("stopped", counts.stopped.get()),
             ("... for longer than a lease lives", counts.overtaken.get()),

@@ -338,3 +338,35 @@ fn a_late_delete_leaves_the_lease_of_the_next_session() {
         assert_eq!(lines(&mut other, "s"), batch(0, 2).lines, "{moment}");
     }
 }
+
+/// A batch whose sync had failed was taken back out of a log that somebody had taken over meanwhile, with the batch: the
+/// writer was told of the failure as if nothing were stored, and the batch given again was there twice.
+#[test]
+fn a_late_roll_back_says_that_it_was_overtaken() {
+    let mut stand = Stand::new();
+    let token = stand.stored("s", 2);
+    let root = stand.root.path().to_owned();
+    let stale = token.clone();
+    let (has_failed, is_overtaken) = (Cell::new(false), Cell::new(false));
+    let hook: Hook = Rc::new(move |operation, path| {
+        if !path.to_string_lossy().ends_with("s.jsonl") {
+            return Ok(());
+        }
+        if operation == "sync" && !has_failed.replace(true) {
+            return Err(std::io::ErrorKind::Other.into());
+        }
+        if operation == "set bytes" && !is_overtaken.replace(true) {
+            let mut other = backend(&root, Rc::new(annals_jsonl::files::Disk), &[]);
+            let silent = Eviction {
+                token: stale.clone(),
+                why: EvictionReason::Silent,
+            };
+            other.acquire(Some("s"), HOLDER, Some(&silent)).unwrap();
+        }
+        Ok(())
+    });
+    let mut late = backend(stand.root.path(), Rc::new(Watched(hook)), &[]);
+    let appended = late.append("s", &token, &batch(2, 1));
+    refused(appended, ErrorCode::Busy, "lease-lost");
+    assert_eq!(lines(&mut stand.other(), "s"), batch(0, 3).lines);
+}
