@@ -268,12 +268,12 @@ impl Annals {
     ///
     /// # Errors
     /// `not-found`; `busy`: somebody holds it, with reason `session-live` it is live here, and with `session-changed` it
-    /// was written while this call waited.
+    /// was written while this call waited, or since an earlier one that gave up when this one has to wait too.
     pub fn delete(&self, id: &str) -> Result<()> {
         let is_first = Cell::new(true);
         self.shared.ask_waiting(|| match self.ask_to_delete(id) {
             // since a call before this one, which gave up
-            Err(error) if waiting::was_asked_before(&error) && is_first.replace(false) => {
+            Err(error) if is_first.replace(false) && waiting::was_asked_before(&error) => {
                 self.ask_to_delete(id)
             }
             answer => answer,
