@@ -2,9 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use annals::CreateOptions;
-
-use crate::scene::{Scene, turn};
+use crate::scene::{Scene, stored};
 
 /// How long it may hang in one call.
 const CALL_MS: u64 = 4000;
@@ -15,16 +13,7 @@ fn renewals_that_hang_leave_time_for_calls() {
     let grant = |place: annals::Place, _: &_| place.call_ms_max(CALL_MS).operation_ms_max(60_000);
     let scene = Scene::new("hang in renew", grant);
     let others: Vec<_> = (0..3)
-        .map(|number| {
-            let session = scene.annals.create(CreateOptions {
-                id: Some(format!("other-{number}")),
-                ..CreateOptions::default()
-            });
-            let session = session.unwrap();
-            session.append(&turn(1)).unwrap();
-            session.flush().unwrap();
-            session
-        })
+        .map(|number| stored(&scene.annals, &format!("other-{number}")))
         .collect();
     scene.arm();
     let began = Instant::now();

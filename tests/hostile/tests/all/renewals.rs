@@ -4,9 +4,9 @@ use std::fs;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use annals::{Annals, CreateOptions, OpenMode};
+use annals::{Annals, OpenMode};
 
-use crate::scene::{Scene, turn, usual};
+use crate::scene::{Scene, stored, turn, usual};
 
 /// How long a holder of a lease may be silent, where the backend does not say.
 const TTL: Duration = Duration::from_secs(10);
@@ -51,17 +51,7 @@ fn a_call_that_hangs_is_given_up_before_other_leases_are_silent() {
         .place(usual(root, "sleep"))
         .build()
         .unwrap();
-    let session = |id: &str| {
-        let options = CreateOptions {
-            id: Some(id.to_owned()),
-            ..CreateOptions::default()
-        };
-        let session = annals.create(options).unwrap();
-        session.append(&turn(1)).unwrap();
-        session.flush().unwrap();
-        session
-    };
-    let (victim, bystander) = (session("victim"), session("bystander"));
+    let (victim, bystander) = (stored(&annals, "victim"), stored(&annals, "bystander"));
     victim.append(&turn(2)).unwrap();
     fs::write(root.join("armed"), "").unwrap();
     let began = Instant::now();

@@ -55,6 +55,18 @@ pub fn turn(number: u64) -> String {
     )
 }
 
+/// A live session of one turn, which is stored.
+pub fn stored(annals: &Annals, id: &str) -> Session {
+    let options = CreateOptions {
+        id: Some(id.to_owned()),
+        ..CreateOptions::default()
+    };
+    let session = annals.create(options).unwrap();
+    session.append(&turn(1)).unwrap();
+    session.flush().unwrap();
+    session
+}
+
 /// With the limits that hold when no others are given.
 pub fn usual(root: &Path, attack: &str) -> Place {
     Place::new(Backend::File(component().to_owned()))
@@ -86,19 +98,9 @@ impl Scene {
         let place = place.setting("outside", outside.display().to_string());
         let annals = Annals::builder().link(Link::Dynamic);
         let annals = annals.place(grant(place, &outside)).build().unwrap();
-        let session = |id: &str| {
-            let options = CreateOptions {
-                id: Some(id.to_owned()),
-                ..CreateOptions::default()
-            };
-            let session = annals.create(options).unwrap();
-            session.append(&turn(1)).unwrap();
-            session.flush().unwrap();
-            session
-        };
         Self {
-            victim: session("victim"),
-            bystander: session("bystander"),
+            victim: stored(&annals, "victim"),
+            bystander: stored(&annals, "bystander"),
             annals,
             directory,
         }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use annals::{Annals, Binding, CreateOptions, ErrorCode, Link, Observer, Place, Session};
+use annals::{Annals, Binding, ErrorCode, Link, Observer, Place, Session};
 
-use crate::scene::{Scene, turn};
+use crate::scene::{Scene, stored, turn};
 
 const ATTACK: &str = "loop in configure";
 
@@ -41,13 +41,7 @@ fn scene(place: Place, roots: Vec<PathBuf>) -> (Annals, Session) {
         .observer(Box::new(armer))
         .build()
         .unwrap();
-    let options = CreateOptions {
-        id: Some("a".to_owned()),
-        ..CreateOptions::default()
-    };
-    let session = annals.create(options).unwrap();
-    session.append(&turn(1)).unwrap();
-    session.flush().unwrap();
+    let session = stored(&annals, "a");
     session.append(&turn(2)).unwrap();
     is_due.store(true, Ordering::SeqCst);
     (annals, session)
