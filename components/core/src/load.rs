@@ -5,7 +5,7 @@
 //! damage. What lies behind it is the work of a turn that a crash cut short: everything from the first bad line on is
 //! cut. Cut bytes are counted, not kept.
 
-use crate::chunk_rows::{Row, is_row};
+use crate::chunk_rows::{Row, is_row, read_delta_in};
 use crate::event::{Envelope, TURN_END};
 use crate::fault::{Class, Fault, Reason, shown_value};
 use crate::header::Header;
@@ -213,6 +213,12 @@ impl Loader {
         let text = from.get(..length).unwrap_or_default();
         if let Some(row) = Row::read_canonical_in(from, length) {
             return self.take_row(text, &row, None);
+        }
+        if let Some((seq, time_ms)) = read_delta_in(from, length)
+            && self.bad.is_none()
+            && seq == self.next_seq
+        {
+            return self.keep(1, |session| session.push_delta(text, time_ms));
         }
         let mut envelope = Envelope::unread();
         if let Err(fault) = envelope.fill(from, length) {

@@ -12,7 +12,7 @@ mod views;
 use std::cell::Cell;
 use std::ops::Range;
 
-use crate::chunk_rows::{Row, RowSpans, is_row};
+use crate::chunk_rows::{Row, RowSpans, is_row, read_delta_in};
 use crate::closers::Tail;
 use crate::event::{Envelope, Event, check_seed_envelope};
 use crate::fault::{Fault, Reason};
@@ -188,6 +188,11 @@ impl Session {
             return self.push_row(line, &row);
         }
         let index = self.next_seq();
+        if let Some((seq, time_ms)) = read_delta_in(text, length)
+            && seq == index
+        {
+            return self.push_delta(line, time_ms);
+        }
         let mut envelope = Envelope::unread();
         let read = envelope.fill(text, length);
         read.map_err(|fault| not_json(&fault, index))?;
@@ -228,6 +233,12 @@ impl Session {
         self.surface.apply(&change);
         self.note_request_header(&event);
         Ok(())
+    }
+
+    /// Like [`Session::push_stored`], for a line that was read as a streamed delta with the next seq.
+    #[inline]
+    pub(crate) fn push_delta(&mut self, line: &str, time_ms: u64) -> Result<(), Fault> {
+        self.log.push(line, Kind::Other, 1, time_ms)
     }
 
     /// Like [`Session::push_stored`], for a line that was read as a row.

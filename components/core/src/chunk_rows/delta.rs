@@ -48,6 +48,23 @@ pub(crate) fn skip_delta(scan: &mut Scanner<'_>) -> bool {
     is_delta
 }
 
+/// The seq and the time of a line, the first `length` bytes of a text, that is a streamed delta in its usual spelling; none
+/// when it is anything else. Nothing else of such a line can break a rule.
+#[inline]
+pub(crate) fn read_delta_in(text: &str, length: usize) -> Option<(u64, u64)> {
+    let mut scan = Scanner::new(text);
+    scan.literal("{\"type\":\"assistant/chunk\",\"seq\":")
+        .ok()?;
+    let seq = scan.plain_integer()?;
+    scan.literal(",\"time\":").ok()?;
+    let time_ms = scan.plain_integer()?;
+    scan.literal(",\"data\":").ok()?;
+    read_data(&mut scan).ok()??;
+    scan.expect(b'}').ok()?;
+    let is_lossless = scan.lossy().is_none() && seq.max(time_ms) <= SAFE_INTEGER_MAX;
+    (is_lossless && scan.at() == length).then_some((seq, time_ms))
+}
+
 /// What the data of a delta says, as written.
 struct Data<'a> {
     kind: RowKind,
@@ -97,7 +114,7 @@ fn read_data<'a>(scan: &mut Scanner<'a>) -> Result<Option<Data<'a>>, Stop> {
     scan.literal(",\"step\":")?;
     let step = scan.number_text()?;
     scan.literal(",\"chunk\":{\"type\":")?;
-    let Some(kind) = RowKind::of_delta(scan.string_text()?) else {
+    let Some(kind) = delta_kind(scan) else {
         return Ok(None);
     };
     scan.literal(",\"index\":")?;
@@ -110,9 +127,10 @@ fn read_data<'a>(scan: &mut Scanner<'a>) -> Result<Option<Data<'a>>, Stop> {
             name = Some(scan.string_text()?);
         }
     }
-    scan.literal(",\"")?;
-    scan.literal(kind.delta_text_name())?;
-    scan.literal("\":")?;
+    match kind {
+        RowKind::Text | RowKind::Reasoning => scan.literal(",\"text\":")?,
+        RowKind::ToolCall => scan.literal(",\"argumentsDelta\":")?,
+    }
     let text = scan.string_text()?;
     scan.literal("}}")?;
     Ok(Some(Data {
@@ -124,6 +142,20 @@ fn read_data<'a>(scan: &mut Scanner<'a>) -> Result<Option<Data<'a>>, Stop> {
         name,
         text,
     }))
+}
+
+#[inline(always)]
+fn delta_kind(scan: &mut Scanner<'_>) -> Option<RowKind> {
+    let mut is = |quoted| scan.literal(quoted).is_ok();
+    if is("\"text-delta\"") {
+        Some(RowKind::Text)
+    } else if is("\"reasoning-delta\"") {
+        Some(RowKind::Reasoning)
+    } else if is("\"tool-call-delta\"") {
+        Some(RowKind::ToolCall)
+    } else {
+        None
+    }
 }
 
 /// A safe integer in its only usual spelling.

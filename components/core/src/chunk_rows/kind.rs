@@ -35,13 +35,6 @@ impl RowKind {
         }
     }
 
-    pub(super) fn of_delta(quoted: &str) -> Option<RowKind> {
-        let name = quoted.strip_prefix('"')?.strip_suffix('"')?;
-        RowKind::ALL
-            .into_iter()
-            .find(|kind| kind.delta_type() == name)
-    }
-
     pub(super) fn of_tag(value: Value<'_>) -> Option<RowKind> {
         let tag = value.as_text()?.decode_lossy();
         RowKind::ALL.into_iter().find(|kind| kind.tag() == tag)

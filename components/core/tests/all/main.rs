@@ -25,4 +25,5 @@ mod shown;
 mod surface;
 mod trace;
 mod usage;
+mod usual;
 mod vectors;

@@ -23,7 +23,7 @@ impl Random {
     }
 }
 
-fn header() -> Header {
+pub fn header() -> Header {
     Header {
         id: "s".into(),
         ..Header::default()
