@@ -13,7 +13,7 @@ pub use kind::RowKind;
 pub use row::{Row, is_row};
 pub(crate) use spans::RowSpans;
 
-pub(crate) use delta::{read_delta_in, skip_delta};
+pub(crate) use delta::{DELTA_HEAD, delta_draft_rest, read_delta_in, skip_delta};
 
 use crate::fault::{Fault, Reason};
 use crate::json::Value;

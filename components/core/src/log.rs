@@ -147,7 +147,21 @@ impl Log {
         count: u64,
         last_time_ms: u64,
     ) -> Result<(), Fault> {
-        let needed = line.len() + 1;
+        let copy = |out: &mut String| out.push_str(line);
+        self.push_written(line.len(), kind, count, last_time_ms, copy)
+    }
+
+    /// Like [`Log::push`], of a line of so many bytes that is written where it will stand.
+    #[inline]
+    pub(crate) fn push_written(
+        &mut self,
+        bytes: usize,
+        kind: Kind,
+        count: u64,
+        last_time_ms: u64,
+        write: impl FnOnce(&mut String),
+    ) -> Result<(), Fault> {
+        let needed = bytes + 1;
         check_limit("line-bytes-max", needed, self.limits.line_bytes_max)?;
         check_limit(
             "log-bytes-max",
@@ -160,7 +174,13 @@ impl Log {
                 self.ahead = Some(start + needed);
                 start
             }
-            None => self.copy(line)?,
+            None => {
+                let chunk = self.chunk_with_room(needed)?;
+                let start = chunk.len();
+                write(chunk);
+                chunk.push('\n');
+                start
+            }
         };
         let chunk =
             u32::try_from(self.chunks.len().saturating_sub(1)).map_err(|_| no_memory(needed))?;
@@ -176,25 +196,25 @@ impl Log {
         Ok(())
     }
 
-    /// Copies a line to the end, into a new chunk where the last one has no room; says where it begins in its chunk.
-    fn copy(&mut self, line: &str) -> Result<usize, Fault> {
-        let needed = line.len() + 1;
+    /// The last chunk, or a new one where it has no room for so many bytes.
+    #[inline]
+    fn chunk_with_room(&mut self, needed: usize) -> Result<&mut String, Fault> {
         let free = |chunk: &String| chunk.capacity() - chunk.len();
         if self.chunks.last().map_or(0, free) < needed {
-            let size = self.bytes.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
-            let mut chunk = String::new();
-            chunk
-                .try_reserve_exact(size.max(needed))
-                .map_err(|_| no_memory(needed))?;
-            self.chunks.push(chunk);
+            self.begin_chunk(needed)?;
         }
-        let Some(chunk) = self.chunks.last_mut() else {
-            return Err(no_memory(needed));
-        };
-        let start = chunk.len();
-        chunk.push_str(line);
-        chunk.push('\n');
-        Ok(start)
+        self.chunks.last_mut().ok_or_else(|| no_memory(needed))
+    }
+
+    #[cold]
+    fn begin_chunk(&mut self, needed: usize) -> Result<(), Fault> {
+        let size = self.bytes.clamp(CHUNK_BYTES_MIN, CHUNK_BYTES_MAX);
+        let mut chunk = String::new();
+        chunk
+            .try_reserve_exact(size.max(needed))
+            .map_err(|_| no_memory(needed))?;
+        self.chunks.push(chunk);
+        Ok(())
     }
 
     /// How many lines there are.
@@ -355,20 +375,26 @@ pub(crate) fn ask_room(bytes: usize) -> Result<(), Fault> {
     asked.map_err(|_| no_memory(bytes))
 }
 
+#[inline(always)]
 fn check_limit(name: &'static str, actual: usize, limit: u64) -> Result<(), Fault> {
-    let actual = actual as u64;
-    if actual <= limit {
-        return Ok(());
+    match actual as u64 <= limit {
+        true => Ok(()),
+        false => Err(limit_reached(name, actual, limit)),
     }
+}
+
+#[cold]
+fn limit_reached(name: &'static str, actual: usize, limit: u64) -> Fault {
+    let actual = actual as u64;
     let what = match name {
         "line-bytes-max" => "the line has",
         _ => "the log would have",
     };
     let message = format!("{what} {actual} bytes, and at most {limit} are held in memory");
-    Err(Fault::new(Reason::LimitReached, message)
+    Fault::new(Reason::LimitReached, message)
         .text("limit", name)
         .number("actual", actual)
-        .number("max", limit))
+        .number("max", limit)
 }
 
 #[cold]

@@ -65,6 +65,21 @@ pub(crate) fn read_delta_in(text: &str, length: usize) -> Option<(u64, u64)> {
     (is_lossless && scan.at() == length).then_some((seq, time_ms))
 }
 
+/// How the line of a delta to append begins, up to and with its type.
+pub(crate) const DELTA_HEAD: &str = "{\"type\":\"assistant/chunk\"";
+
+/// Of a line to append that is a streamed delta in its usual spelling what stands behind [`DELTA_HEAD`]; none when it is
+/// anything else, or comes with a seq or a time of its own. Nothing of such a line can break a rule of events.
+#[inline]
+pub(crate) fn delta_draft_rest(line: &str) -> Option<&str> {
+    let rest = line.strip_prefix(DELTA_HEAD)?;
+    let mut scan = Scanner::new(rest);
+    scan.literal(",\"data\":").ok()?;
+    read_data(&mut scan).ok()??;
+    scan.expect(b'}').ok()?;
+    (scan.is_end() && scan.lossy().is_none()).then_some(rest)
+}
+
 /// What the data of a delta says, as written.
 struct Data<'a> {
     kind: RowKind,

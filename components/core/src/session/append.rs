@@ -1,7 +1,7 @@
 //! Taking in new events: all lines of a call or none.
 
 use super::{Session, read_line, split_lines};
-use crate::chunk_rows::is_row;
+use crate::chunk_rows::{DELTA_HEAD, delta_draft_rest, is_row};
 use crate::event::{Envelope, Event, check_appended};
 use crate::fault::{Fault, Reason, quoted, shown};
 use crate::header::SAFE_INTEGER_MAX;
@@ -13,6 +13,9 @@ use crate::surface::{Change, Surface};
 const UNASKED_BYTES_MAX: usize = 8 << 10;
 /// What is small, of so many lines: nodes that a rewrite removes, ids of calls.
 const SMALL_BYTES: usize = 4 * UNASKED_BYTES_MAX;
+
+/// How every line begins, up to its type.
+const HEAD: &str = r#"{"type":"#;
 
 /// What completing an event that has no seq and no time of its own adds to its line, in bytes.
 pub fn completion_bytes(seq: u64, time_ms: u64) -> u64 {
@@ -114,7 +117,6 @@ impl Session {
         time_ms: u64,
         changes: &mut Vec<Change>,
     ) -> Result<(), Fault> {
-        let mut written = String::new();
         let mut unasked_bytes = UNASKED_BYTES_MAX;
         for (number, line) in (1u64..).zip(split_lines(lines)) {
             unasked_bytes += line.len();
@@ -126,12 +128,10 @@ impl Session {
             changes
                 .try_reserve(1)
                 .map_err(|_| no_memory(change_bytes))?;
-            let change = self
-                .append_line(line, time_ms, &mut written)
-                .map_err(|fault| {
-                    let message = format!("line {number}: {}", fault.message);
-                    Fault { message, ..fault }.number("line", number)
-                })?;
+            let change = self.append_line(line, time_ms).map_err(|fault| {
+                let message = format!("line {number}: {}", fault.message);
+                Fault { message, ..fault }.number("line", number)
+            })?;
             // A rewrite moves messages even if it is taken back: forgetting too much costs time, not truth.
             self.history.forget(&change);
             if change != Change::None {
@@ -141,13 +141,14 @@ impl Session {
         Ok(())
     }
 
-    /// Appends one line; `written` is for the completed one, whatever it held before.
-    fn append_line(
-        &mut self,
-        line: &str,
-        time_ms: u64,
-        written: &mut String,
-    ) -> Result<Change, Fault> {
+    fn append_line(&mut self, line: &str, time_ms: u64) -> Result<Change, Fault> {
+        if time_ms <= SAFE_INTEGER_MAX
+            && !self.is_traced()
+            && let Some(rest) = delta_draft_rest(line)
+        {
+            self.append_delta(rest, time_ms)?;
+            return Ok(Change::None);
+        }
         let draft = read_draft(line)?;
         let event_type = draft
             .event_type
@@ -181,19 +182,29 @@ impl Session {
         check_appended(&event.event_type, data, event.seq)?;
         let change = self.surface.check(&event, |seq| self.log.line(seq))?;
         self.check_trace(&event)?;
-        written.clear();
-        // a long event is not copied again to make room for its end
-        let bytes = line.len() + completion_bytes(event.seq, event.time_ms) as usize;
-        written
-            .try_reserve_exact(bytes)
-            .map_err(|_| no_memory(bytes))?;
-        write_event(written, event_type, &event);
         self.surface.make_room()?;
+        let (bytes, kind) = (
+            completed_bytes(event_type, &event),
+            Kind::of(&event.event_type),
+        );
+        let write = |out: &mut String| write_event(out, event_type, &event);
         self.log
-            .push(written, Kind::of(&event.event_type), 1, event.time_ms)?;
+            .push_written(bytes, kind, 1, event.time_ms, write)?;
         self.surface.apply(&change);
         self.note_request_header(&event);
         Ok(change)
+    }
+
+    /// Appends a streamed delta, of which `rest` stands behind its type: none of the rules is left to hold against it.
+    fn append_delta(&mut self, rest: &str, time_ms: u64) -> Result<(), Fault> {
+        let seq = self.log.next_seq();
+        let bytes = DELTA_HEAD.len() + completion_bytes(seq, time_ms) as usize + rest.len();
+        let write = |out: &mut String| {
+            out.push_str(DELTA_HEAD);
+            push_stamps(out, seq, time_ms);
+            out.push_str(rest);
+        };
+        self.log.push_written(bytes, Kind::Other, 1, time_ms, write)
     }
 }
 
@@ -254,22 +265,37 @@ fn envelope(message: &str) -> Fault {
 
 /// Writes an event in the order of the format, its parts as they were given.
 fn write_event(out: &mut String, event_type: Value<'_>, event: &Event<'_>) {
-    out.push_str(r#"{"type":"#);
+    out.push_str(HEAD);
     out.push_str(event_type.text());
-    out.push_str(r#","seq":"#);
-    push_integer(out, event.seq);
-    out.push_str(r#","time":"#);
-    push_integer(out, event.time_ms);
-    let parts = [
+    push_stamps(out, event.seq, event.time_ms);
+    for (name, value) in members(event) {
+        out.push_str(name);
+        out.push_str(value.text());
+    }
+    out.push('}');
+}
+
+/// How many bytes [`write_event`] writes.
+fn completed_bytes(event_type: Value<'_>, event: &Event<'_>) -> usize {
+    let members = members(event).map(|(name, value)| name.len() + value.text().len());
+    let stamps = completion_bytes(event.seq, event.time_ms) as usize;
+    HEAD.len() + event_type.text().len() + stamps + members.sum::<usize>() + 1
+}
+
+/// What stands behind the stamps of an event, each member with what comes before its value.
+fn members<'a>(event: &Event<'a>) -> impl Iterator<Item = (&'static str, Value<'a>)> {
+    let members = [
         (r#","data":"#, event.data),
         (r#","sourceEventSeqs":"#, event.source_event_seqs),
         (r#","surfaceOp":"#, event.surface_op),
     ];
-    for (name, value) in parts {
-        if let Some(value) = value {
-            out.push_str(name);
-            out.push_str(value.text());
-        }
-    }
-    out.push('}');
+    let given = members.into_iter();
+    given.filter_map(|(name, value)| Some((name, value?)))
+}
+
+fn push_stamps(out: &mut String, seq: u64, time_ms: u64) {
+    out.push_str(r#","seq":"#);
+    push_integer(out, seq);
+    out.push_str(r#","time":"#);
+    push_integer(out, time_ms);
 }

@@ -51,6 +51,11 @@ impl Session {
         Ok(trace)
     }
 
+    /// Whether events have to fit those before them.
+    pub(super) fn is_traced(&self) -> bool {
+        !matches!(self.tracing, Tracing::Off)
+    }
+
     /// Refuses the next event where it does not fit.
     pub(super) fn check_trace(&mut self, event: &Event<'_>) -> Result<(), Fault> {
         match &mut self.tracing {
@@ -59,6 +64,7 @@ impl Session {
             Tracing::Broken(fault) => Err(fault.clone()),
         }
     }
+
     /// Makes the present state of the trace the one to go back to.
     pub(super) fn mark_trace(&mut self) {
         if let Tracing::On(trace) = &mut self.tracing {
