@@ -212,6 +212,8 @@ reasons! {
     AppendSurfaceMetadataNotJson "append-surface-metadata-not-json" Invalid;
     /// A line to append is no object with a type and data, or has unknown members.
     AppendEnvelopeInvalid "append-envelope-invalid" Invalid;
+    /// A line to append is for the surface and holds nothing that a message could be made of.
+    AppendMessageInvalid "append-message-invalid" Invalid;
     /// A line to append does not have the next seq.
     AppendSeqMismatch "append-seq-mismatch" SeqConflict;
     /// The session takes no events.

@@ -12,13 +12,31 @@ use crate::prompt::display_prompt;
 ///
 /// Fails with [`Reason::MessageInvalid`] where the event's data holds nothing that a message could be made of.
 pub fn is_message(event: &Event<'_>) -> Result<bool, Fault> {
+    shows(event).map_err(|what| invalid(event, what))
+}
+
+/// Refuses at append what [`is_message`] would refuse later, and with it the whole history.
+///
+/// Fails with [`Reason::AppendMessageInvalid`].
+pub fn check_appended_message(event: &Event<'_>) -> Result<(), Fault> {
+    let refused = |what: &str| {
+        let message = format!(
+            "event {} has {what} to make a message of; append it with content",
+            quoted(&event.event_type)
+        );
+        Fault::new(Reason::AppendMessageInvalid, message).text("type", &*event.event_type)
+    };
+    shows(event).map(drop).map_err(refused)
+}
+
+/// Whether an event shows as a message; what it lacks where nobody can say.
+fn shows(event: &Event<'_>) -> Result<bool, &'static str> {
     match &*event.event_type {
         "user/message" | "steering/message" | "tool/result" => data_of(event).map(|_| true),
         "assistant/message" => {
             let data = data_of(event)?;
             let content = data.get("content").filter(|content| !content.is_null());
-            let content = content.ok_or_else(|| invalid(event, "no content"))?;
-            Ok(!is_empty(content))
+            Ok(!is_empty(content.ok_or("no content")?))
         }
         _ => Ok(false),
     }
@@ -40,7 +58,7 @@ pub fn message_of(event: &Event<'_>) -> Result<Option<String>, Fault> {
 ///
 /// Fails as [`is_message`] does; `out` is as before then.
 pub(crate) fn write_message(event: &Event<'_>, out: &mut String) -> Result<(), Fault> {
-    let data = data_of(event)?;
+    let data = data_of(event).map_err(|what| invalid(event, what))?;
     let (open, members, close): (_, &[(&str, &str)], _) = match &*event.event_type {
         "assistant/message" => (
             r#"{"role":"assistant""#,
@@ -104,11 +122,8 @@ pub fn prompt_text(event: &Event<'_>) -> Option<String> {
     Some(texts.collect::<Vec<_>>().join("\n"))
 }
 
-fn data_of<'a>(event: &Event<'a>) -> Result<Value<'a>, Fault> {
-    event
-        .data
-        .filter(|data| !data.is_null())
-        .ok_or_else(|| invalid(event, "no data"))
+fn data_of<'a>(event: &Event<'a>) -> Result<Value<'a>, &'static str> {
+    event.data.filter(|data| !data.is_null()).ok_or("no data")
 }
 
 fn invalid(event: &Event<'_>, what: &str) -> Fault {

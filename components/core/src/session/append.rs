@@ -7,6 +7,7 @@ use crate::fault::{Fault, Reason, quoted, shown};
 use crate::header::SAFE_INTEGER_MAX;
 use crate::json::{JsonFault, Value, push_integer};
 use crate::log::{Kind, ask_room, check_room, no_memory};
+use crate::message::check_appended_message;
 use crate::surface::{Change, Surface};
 
 /// After so many bytes of lines it is asked again whether there is memory for what is small.
@@ -181,6 +182,9 @@ impl Session {
         })?;
         check_appended(&event.event_type, data, event.seq)?;
         let change = self.surface.check(&event, |seq| self.log.line(seq))?;
+        if change != Change::None {
+            check_appended_message(&event)?;
+        }
         self.check_trace(&event)?;
         self.surface.make_room()?;
         let (bytes, kind) = (
