@@ -45,7 +45,7 @@ pub(super) fn link(chosen: Chosen, observers: Observers) -> Result<Instance> {
     let (grants, settings) = super::granted(&source, &component, grants, settings)?;
 
     let mut linker = linker(&engine).map_err(|error| trapped(&error))?;
-    wasmtime_wasi::p2::add_to_linker_sync(&mut linker).map_err(|error| trapped(&error))?;
+    super::files::add_to_linker(&mut linker).map_err(|error| trapped(&error))?;
     let data = Data {
         wasi: grants.wasi(Waiting::Blocks)?,
         table: ResourceTable::new(),

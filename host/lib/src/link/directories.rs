@@ -12,8 +12,8 @@ use super::sandbox::Sandbox;
 use crate::limits::{DIRECTORY_STREAMS_MAX, Reached};
 
 /// As `wasmtime-wasi` names it; under another version this would stand beside it, and limit nothing.
-const FILES: &str = "wasi:filesystem/types@0.2.12";
-const FUNCTION: &str = "[method]descriptor.read-directory";
+pub(super) const FILES: &str = "wasi:filesystem/types@0.2.12";
+pub(super) const FUNCTION: &str = "[method]descriptor.read-directory";
 
 /// Puts the limit before what the linker has.
 pub(super) fn limit(linker: &mut Linker<Sandbox>) -> wasmtime::Result<()> {

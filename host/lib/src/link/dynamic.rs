@@ -134,7 +134,7 @@ impl Backend {
         let mut linker = Linker::new(&engine);
         types::add_to_linker::<_, HasSelf<_>>(&mut linker, |sandbox: &mut Sandbox| sandbox)
             .and_then(|()| match &runner {
-                None => wasmtime_wasi::p2::add_to_linker_sync(&mut linker),
+                None => super::files::add_to_linker(&mut linker),
                 Some(_) => wasmtime_wasi::p2::add_to_linker_async(&mut linker)
                     .and_then(|()| directories::limit(&mut linker)),
             })

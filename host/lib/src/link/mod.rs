@@ -10,6 +10,7 @@ mod composed;
 mod directories;
 mod dynamic;
 mod entry;
+mod files;
 mod forward;
 mod leases;
 mod live;
