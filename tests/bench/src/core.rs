@@ -32,7 +32,7 @@ pub struct Core {
     #[arg(long)]
     quick: bool,
     /// Best of how many runs
-    #[arg(long, default_value_t = 7, value_parser = clap::value_parser!(u32).range(1..))]
+    #[arg(long, default_value_t = 15, value_parser = clap::value_parser!(u32).range(1..))]
     samples: u32,
 }
 
