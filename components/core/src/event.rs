@@ -27,6 +27,8 @@ pub struct Event<'a> {
     pub surface_op: Option<Value<'a>>,
     /// `sourceEventSeqs`; a present `null` is `Some`.
     pub source_event_seqs: Option<Value<'a>>,
+    /// The last of them, where they are known to be in strictly ascending order.
+    pub(crate) last_source: Option<u64>,
 }
 
 impl<'a> Event<'a> {
@@ -44,6 +46,7 @@ impl<'a> Event<'a> {
             data: envelope.data,
             surface_op: envelope.surface_op,
             source_event_seqs: envelope.source_event_seqs,
+            last_source: envelope.last_source(),
         }
     }
 }
@@ -137,6 +140,7 @@ fn read_event<'a>(envelope: &Envelope<'a>, seq: u64) -> Result<Event<'a>, Fault>
         data: envelope.data,
         surface_op: envelope.surface_op,
         source_event_seqs: envelope.source_event_seqs,
+        last_source: envelope.last_source(),
     })
 }
 

@@ -14,8 +14,6 @@ mod text;
 mod walk;
 mod word;
 
-use crate::header::SAFE_INTEGER_MAX;
-
 pub use fault::{JsonFault, JsonFaultKind};
 pub use text::{Text, quote};
 
@@ -188,15 +186,9 @@ impl<'a> Value<'a> {
     /// The last element of an array of at least one seq, short ones in strictly ascending order without whitespace; none
     /// when this is anything else.
     pub(crate) fn last_of_ascending_seqs(self) -> Option<u64> {
-        let mut scan = Scanner::inside(self.text, b'[');
-        let (mut last, mut is_ascending) = (None, true);
-        scan.short_integers(|seq| {
-            is_ascending &= last < Some(seq);
-            last = Some(seq);
-        });
-        let end = scan.plain_integer()?;
-        let is_whole = scan.take(b']') && scan.is_end();
-        (is_whole && is_ascending && last < Some(end) && end <= SAFE_INTEGER_MAX).then_some(end)
+        let mut scan = Scanner::new(self.text);
+        let last = scan.ascending_seqs()?;
+        scan.is_end().then_some(last)
     }
 
     /// The elements of an array of seqs in order; none when this is anything else.

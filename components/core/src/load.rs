@@ -5,6 +5,8 @@
 //! damage. What lies behind it is the work of a turn that a crash cut short: everything from the first bad line on is
 //! cut. Cut bytes are counted, not kept.
 
+use std::sync::Arc;
+
 use crate::chunk_rows::{Row, is_row, read_delta_in};
 use crate::event::{Envelope, TURN_END};
 use crate::fault::{Class, Fault, Reason, shown_value};
@@ -111,15 +113,16 @@ impl Loader {
 
     /// Takes lines, each ended by a newline; a last one without is torn. `at_byte`: where they begin on the medium,
     /// none where they follow on what came before.
-    pub fn lines(&mut self, text: &str, at_byte: Option<u64>) {
+    pub fn lines(&mut self, text: impl Into<String>, at_byte: Option<u64>) {
+        let text = Arc::new(text.into());
         self.byte = at_byte.unwrap_or(self.byte);
-        // Lines are kept up to the first one that is not, so they are copied all at once.
+        // Lines are kept up to the first one that is not, so they are taken over all at once.
         if self.bad.is_none() && self.broken_rule.is_none() {
-            self.session.begin_ahead(text);
+            self.session.begin_ahead(&text);
         }
         let ends_whole = text.ends_with('\n');
         let mut rest = text.len();
-        for (length, from) in line_lengths(text) {
+        for (length, from) in line_lengths(&text) {
             rest = rest.saturating_sub(length + 1);
             let has_newline = rest > 0 || ends_whole;
             if self.begins_line(has_newline) {
@@ -127,6 +130,7 @@ impl Loader {
             }
             self.advance(length, has_newline);
         }
+        drop(text);
         self.session.end_ahead();
     }
 

@@ -10,6 +10,7 @@ use std::borrow::Cow;
 
 use crate::fault::{Fault, Reason};
 use crate::record::RECORD_BYTES_MAX;
+use ahead::Ahead;
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
@@ -46,8 +47,7 @@ pub struct Log {
     next_seq: u64,
     last_time_ms: u64,
     bytes: usize,
-    // Where in the last chunk the lines begin that were copied there before they were added.
-    ahead: Option<usize>,
+    ahead: Option<Ahead>,
 }
 
 /// What a stored line is good for, as far as this is asked often.
@@ -169,21 +169,17 @@ impl Log {
             self.limits.log_bytes_max,
         )?;
         self.records.try_reserve(1).map_err(|_| no_memory(needed))?;
-        let start = match self.ahead {
-            Some(start) => {
-                self.ahead = Some(start + needed);
-                start
-            }
+        let (start, chunk) = match &mut self.ahead {
+            Some(ahead) => (ahead.take(needed), self.chunks.len()),
             None => {
                 let chunk = self.chunk_with_room(needed)?;
                 let start = chunk.len();
                 write(chunk);
                 chunk.push('\n');
-                start
+                (start, self.chunks.len() - 1)
             }
         };
-        let chunk =
-            u32::try_from(self.chunks.len().saturating_sub(1)).map_err(|_| no_memory(needed))?;
+        let chunk = u32::try_from(chunk).map_err(|_| no_memory(needed))?;
         self.records.push(Entry {
             first_seq: self.next_seq,
             start,
@@ -301,7 +297,7 @@ impl Log {
         };
         let begin = place(from).filter(|_| from < to);
         let (first, start) = begin.unwrap_or_default();
-        let chunk_count = self.chunks.len() as u32;
+        let chunk_count = (self.chunks.len() + usize::from(self.ahead.is_some())) as u32;
         let (last, end) = place(to).map_or((chunk_count, None), |(last, end)| (last, Some(end)));
         let chunks = if begin.is_some() {
             first..chunk_count.min(last + 1)
@@ -343,10 +339,9 @@ impl Log {
     }
 
     fn chunk(&self, chunk: u32) -> Option<&str> {
-        let text = self.chunks.get(chunk as usize)?;
-        match self.ahead {
-            Some(end) if self.chunks.len() == chunk as usize + 1 => text.get(..end),
-            Some(_) | None => Some(text),
+        match self.chunks.get(chunk as usize) {
+            Some(text) => Some(text),
+            None => self.ahead.as_ref().map(Ahead::added),
         }
     }
 

@@ -11,6 +11,7 @@ mod views;
 
 use std::cell::Cell;
 use std::ops::Range;
+use std::sync::Arc;
 
 use crate::chunk_rows::{Row, RowSpans, is_row, read_delta_in};
 use crate::closers::Tail;
@@ -58,7 +59,7 @@ impl Session {
     /// events, and then where the header breaks one.
     pub fn from_seed(header: Header, lines: &str) -> Result<Session, Fault> {
         let mut session = Session::unchecked(header);
-        session.begin_ahead(lines);
+        session.log.begin_copied_ahead(lines);
         for (length, rest) in line_lengths(lines) {
             session.push_stored_in(rest, length)?;
         }
@@ -167,7 +168,7 @@ impl Session {
     }
 
     /// The stored lines that are added next, one after the other, until [`Session::end_ahead`]: see the log's.
-    pub(crate) fn begin_ahead(&mut self, lines: &str) {
+    pub(crate) fn begin_ahead(&mut self, lines: &Arc<String>) {
         self.log.begin_ahead(lines);
     }
 

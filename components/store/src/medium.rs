@@ -35,7 +35,7 @@ pub(crate) fn load_log<P: Persistence>(
     let header_bytes = header.line().len() as u64 + 1;
     let mut loader = Loader::new(header, header_bytes);
     loop {
-        loader.lines(&page.lines, page.at_byte);
+        loader.lines(std::mem::take(&mut page.lines), page.at_byte);
         if let Some(raw) = page.raw.as_deref().filter(|raw| !raw.is_empty()) {
             loader.raw(raw, page.at_byte);
         }

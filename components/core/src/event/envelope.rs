@@ -25,10 +25,11 @@ pub struct Envelope<'a> {
     pub other: Option<Text<'a>>,
     /// A number that JSON cannot carry without loss.
     pub lossy: Option<Box<JsonFault>>,
-    // Of a line in its usual spelling, these are known from reading it: `seq` and `time`, and the provenance in the data
-    // of a message, which stands behind everything that the model said.
+    // Of a line in its usual spelling, these are known from reading it: `seq` and `time`, the provenance in the data of a
+    // message, which stands behind everything that the model said, and the last of sources in ascending order.
     stamps: Option<(u64, u64)>,
     provenance: Option<Value<'a>>,
+    last_source: Option<u64>,
 }
 
 impl<'a> Envelope<'a> {
@@ -99,7 +100,13 @@ impl<'a> Envelope<'a> {
         self.data = Some(Value::checked(scan.between(start, scan.at())));
         if !scan.take(b'}') {
             if scan.literal(",\"sourceEventSeqs\":").is_ok() {
-                self.source_event_seqs = Some(Value::checked(scan.value_text().ok()?));
+                let start = scan.at();
+                self.last_source = scan.ascending_seqs();
+                if self.last_source.is_none() {
+                    scan.value().ok()?;
+                }
+                let sources = scan.between(start, scan.at());
+                self.source_event_seqs = Some(Value::checked(sources));
             }
             if scan.literal(",\"surfaceOp\":").is_ok() {
                 self.surface_op = Some(Value::checked(scan.value_text().ok()?));
@@ -132,6 +139,11 @@ impl<'a> Envelope<'a> {
         self.provenance
     }
 
+    /// The last of its sources, where they are known from reading the line to be in strictly ascending order.
+    pub(super) fn last_source(&self) -> Option<u64> {
+        self.last_source
+    }
+
     /// The members of a checked value.
     pub fn of(value: Value<'a>) -> Envelope<'a> {
         let mut envelope = Envelope::empty(value);
@@ -159,6 +171,7 @@ impl<'a> Envelope<'a> {
             lossy: None,
             stamps: None,
             provenance: None,
+            last_source: None,
         }
     }
 

@@ -5,6 +5,7 @@ use super::fault::JsonFaultKind;
 use super::text::Text;
 use super::walk::{self, Lossy};
 use super::{integer, string};
+use crate::header::SAFE_INTEGER_MAX;
 
 /// The text breaks the grammar at the scanner's place.
 #[derive(Clone, Copy, Debug)]
@@ -190,6 +191,26 @@ impl<'a> Scanner<'a> {
     #[inline(always)]
     pub(crate) fn short_integers(&mut self, take: impl FnMut(u64)) {
         self.at = integer::short_integers(self.bytes(), self.at, take);
+    }
+
+    /// Passes an array of at least one seq, in strictly ascending order, all but the last short, without whitespace: the
+    /// last one. At anything else it stays.
+    #[inline(always)]
+    pub(crate) fn ascending_seqs(&mut self) -> Option<u64> {
+        let mut ahead = self.clone();
+        ahead.expect(b'[').ok()?;
+        let (mut last, mut is_ascending) = (None, true);
+        ahead.short_integers(|seq| {
+            is_ascending &= last < Some(seq);
+            last = Some(seq);
+        });
+        let end = ahead.plain_integer()?;
+        ahead.expect(b']').ok()?;
+        if !is_ascending || last >= Some(end) || end > SAFE_INTEGER_MAX {
+            return None;
+        }
+        self.at = ahead.at;
+        Some(end)
     }
 
     /// A string with its quotes.

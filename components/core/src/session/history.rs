@@ -80,6 +80,7 @@ mod tests {
                 data: None,
                 surface_op: checked(op),
                 source_event_seqs: checked(sources).filter(|_| !sources.starts_with("[]")),
+                last_source: None,
             };
             let change = self.surface.check(&event, |_| None).unwrap();
             self.surface.apply(&change);

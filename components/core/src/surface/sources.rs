@@ -8,7 +8,8 @@ use crate::json::Kind;
 /// Whether the sources are none, or are in order and earlier, as almost all are: then they hold every rule.
 pub(super) fn has_plain_sources(event: &Event<'_>) -> bool {
     event.source_event_seqs.is_none_or(|sources| {
-        let last = sources.last_of_ascending_seqs();
+        let known = event.last_source;
+        let last = known.or_else(|| sources.last_of_ascending_seqs());
         last.is_some_and(|last| last < event.seq)
     })
 }
