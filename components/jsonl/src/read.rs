@@ -16,6 +16,10 @@ use crate::root::Root;
 /// The most that one page holds, unless one record is longer.
 pub const PAGE_BYTES_MAX: u64 = 16 << 20;
 
+/// Pages up to this length are read into memory that stays: asking for it, filling it with zeros and checking the text
+/// where it will stay takes longer than a copy.
+const PAGE_BYTES_KEPT: u64 = 1 << 20;
+
 impl Root {
     /// Reads a page of the log from `cursor`, a byte offset.
     pub fn load(&mut self, id: &str, cursor: u64, bytes_max: u32) -> Result<Page> {
@@ -32,11 +36,7 @@ impl Root {
         let budget = u64::from(bytes_max).clamp(1, PAGE_BYTES_MAX).min(end + 1);
         if cursor > 0 {
             return if cursor < end && is_line_start(log.as_mut(), cursor).map_err(failed)? {
-                Ok(page(
-                    read_records(log.as_mut(), cursor, budget, &relative)?,
-                    cursor,
-                    end,
-                ))
+                self.page_at(log.as_mut(), cursor, budget, end, &relative)
             } else {
                 Err(stale(id, cursor))
             };
@@ -50,10 +50,10 @@ impl Root {
                     lines::text_of(&line).and_then(|text| Header::parse_line(text).ok())
                 {
                     let at = line.len() as u64;
-                    let records = read_records(log.as_mut(), at, budget, &relative)?;
+                    let records = self.page_at(log.as_mut(), at, budget, end, &relative)?;
                     return Ok(Page {
                         header: Some(header.into()),
-                        ..page(records, at, end)
+                        ..records
                     });
                 }
                 line
@@ -61,6 +61,44 @@ impl Root {
         };
         // not a header: the store says what it is
         Ok(raw_page(line, 0, end))
+    }
+
+    /// A page of the records from `at` on, of a log of length `end`.
+    fn page_at(
+        &mut self,
+        log: &mut dyn Handle,
+        at: u64,
+        budget: u64,
+        end: u64,
+        relative: &str,
+    ) -> Result<Page> {
+        if budget <= PAGE_BYTES_KEPT
+            && let Some(lines) = self
+                .usual_lines(log, at, budget)
+                .map_err(|error| fault::of_reading(relative, &error))?
+        {
+            return Ok(lines_page(lines, at, end));
+        }
+        Ok(page(read_records(log, at, budget, relative)?, at, end))
+    }
+
+    /// The whole lines within the budget, where there are some and they are UTF-8: what logs are made of.
+    fn usual_lines(
+        &mut self,
+        log: &mut dyn Handle,
+        at: u64,
+        budget: u64,
+    ) -> std::io::Result<Option<String>> {
+        let count = lines::usize_of(budget);
+        if self.page.len() < count {
+            self.page.resize(count, 0);
+        }
+        let bytes = self.page.get_mut(..count).unwrap_or_default();
+        let read = log.read_at(at, bytes)?;
+        let bytes = bytes.get(..read).unwrap_or_default();
+        let whole = memchr::memrchr(b'\n', bytes).and_then(|found| bytes.get(..=found));
+        let lines = whole.and_then(|whole| simdutf8::basic::from_utf8(whole).ok());
+        Ok(lines.map(str::to_owned))
     }
 }
 

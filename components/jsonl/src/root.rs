@@ -47,6 +47,8 @@ pub struct Root {
     pub(crate) settled: HashSet<String>,
     /// Where the last piece of a listing stopped.
     pub(crate) walk: Option<Walk>,
+    /// What pages are read into.
+    pub(crate) page: Vec<u8>,
 }
 
 /// What is remembered of a session.
@@ -82,6 +84,7 @@ impl Root {
             left_locks: HashSet::new(),
             settled: HashSet::new(),
             walk: None,
+            page: Vec::new(),
         }
     }
 
