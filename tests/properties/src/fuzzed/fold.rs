@@ -41,6 +41,8 @@ fn check_prefixes(lines: &[&str]) {
         assert_eq!(appended.count, appended.lines.lines().count() as u64);
         let (nodes, _) = fold_surface(&seen.lines).expect("what was appended folds");
         assert_eq!(nodes, seen.derived.nodes);
+        let shown = session.messages(0, u32::MAX);
+        assert!(shown.is_ok(), "what was appended is shown: {shown:?}");
         let mut again = seeded(&seen.lines).expect("what was appended is accepted as a seed");
         assert_eq!(Seen::of(&mut again), seen);
         before = seen;
