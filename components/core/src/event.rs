@@ -144,7 +144,8 @@ fn read_event<'a>(envelope: &Envelope<'a>, seq: u64) -> Result<Event<'a>, Fault>
     })
 }
 
-/// What the three types that changed since old formats must hold in their data, an object.
+/// What the three types that changed since old formats must hold in their data, an object. A rule for `assistant/chunk`
+/// would have to be held in `chunk_rows/delta.rs` as well, where deltas are read without an [`Event`].
 fn check_data(event_type: &str, data: Value<'_>, seq: u64) -> Result<(), Fault> {
     let refused = |reason, message: String| Err(Fault::new(reason, message).number("index", seq));
     match event_type {

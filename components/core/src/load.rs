@@ -111,7 +111,8 @@ impl Loader {
         self.broken_rule.as_ref().is_some_and(is_limit)
     }
 
-    /// Takes lines, each ended by a newline; a last one without is torn. `at_byte`: where they begin on the medium,
+    /// Takes lines, each ended by a newline; a last one without is torn. A `String` is taken over, anything else copied.
+    /// `at_byte`: where they begin on the medium,
     /// none where they follow on what came before.
     pub fn lines(&mut self, text: impl Into<String>, at_byte: Option<u64>) {
         let text = Arc::new(text.into());

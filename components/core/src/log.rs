@@ -1,42 +1,23 @@
 //! The log in memory: its bytes, and an index over them.
 //!
 //! Bytes stand in chunks that never move or grow past their first size, so that adding a line copies nothing but the
-//! line. The index holds per stored line where it begins, which seq it begins at and what it is good for; packed rows
+//! line; what is loaded is not copied at all, its pages become chunks. The index holds per stored line where it begins, which seq it begins at and what it is good for; packed rows
 //! stay packed. Nothing is parsed here.
 
 mod ahead;
+mod limits;
 
 use std::borrow::Cow;
 
-use crate::fault::{Fault, Reason};
-use crate::record::RECORD_BYTES_MAX;
+use crate::fault::Fault;
 use ahead::Ahead;
+use limits::check_limit;
+
+pub use limits::{LOG_BYTES_MAX, Limits, check_room};
+pub(crate) use limits::{ask_room, no_memory};
 
 const CHUNK_BYTES_MIN: usize = 4 << 10;
 const CHUNK_BYTES_MAX: usize = 1 << 20;
-
-/// How much a log in memory may hold. What is beyond is refused before memory is asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Limits {
-    /// The longest line, its newline included.
-    pub line_bytes_max: u64,
-    /// All lines together, newlines included.
-    pub log_bytes_max: u64,
-}
-
-impl Default for Limits {
-    /// A line of [`RECORD_BYTES_MAX`], a log of [`LOG_BYTES_MAX`].
-    fn default() -> Limits {
-        Limits {
-            line_bytes_max: RECORD_BYTES_MAX,
-            log_bytes_max: LOG_BYTES_MAX,
-        }
-    }
-}
-
-/// The longest log that is held in memory. A WebAssembly memory ends at 4 GiB, and there the lines stand once, their
-/// index beside them, and while they are handed over to be stored or forked a second time.
-pub const LOG_BYTES_MAX: u64 = 1 << 30;
 
 /// Stored lines with their index.
 #[derive(Clone, Debug, Default)]
@@ -130,7 +111,7 @@ impl Log {
         self.limits = limits;
     }
 
-    /// Whether so many bytes more are within the limit of the log. Fails with [`Reason::LimitReached`].
+    /// Whether so many bytes more are within the limit of the log. Fails with `limit-reached`.
     pub(crate) fn check_room_for(&self, bytes: usize) -> Result<(), Fault> {
         let needed = self.bytes.saturating_add(bytes);
         check_limit("log-bytes-max", needed, self.limits.log_bytes_max)
@@ -138,7 +119,7 @@ impl Log {
 
     /// Adds a line, without its newline, that stands for the next `count` events.
     ///
-    /// Fails with [`Reason::LimitReached`] when the line or the log would be longer than its [`Limits`], or when there
+    /// Fails with `limit-reached` when the line or the log would be longer than its [`Limits`], or when there
     /// is no memory for it; the log is as before then.
     pub fn push(
         &mut self,
@@ -151,7 +132,8 @@ impl Log {
         self.push_written(line.len(), kind, count, last_time_ms, copy)
     }
 
-    /// Like [`Log::push`], of a line of so many bytes that is written where it will stand.
+    /// Like [`Log::push`], of a line of exactly so many bytes that is written where it will stand; not while lines are
+    /// ahead, which stand there already.
     #[inline]
     pub(crate) fn push_written(
         &mut self,
@@ -176,6 +158,7 @@ impl Log {
                 let start = chunk.len();
                 write(chunk);
                 chunk.push('\n');
+                debug_assert_eq!(chunk.len() - start, needed);
                 (start, self.chunks.len() - 1)
             }
         };
@@ -278,7 +261,7 @@ impl Log {
         Cow::Owned(out)
     }
 
-    /// A copy of what [`Log::text`] gives, `bytes` long. Fails with [`Reason::LimitReached`] where there is no memory for
+    /// A copy of what [`Log::text`] gives, `bytes` long. Fails with `limit-reached` where there is no memory for
     /// it.
     pub(crate) fn copied(&self, from: usize, to: usize, bytes: usize) -> Result<String, Fault> {
         let mut copy = String::new();
@@ -349,53 +332,4 @@ impl Log {
     pub(crate) fn bytes_between(&self, from: usize, to: usize) -> usize {
         self.pieces(from, to).map(str::len).sum()
     }
-}
-
-/// Fails with [`Reason::LimitReached`] where so much memory cannot be had at once: better now than in the middle of
-/// what needs it.
-pub fn check_room(bytes: usize) -> Result<(), Fault> {
-    // what is small is had from what the allocator keeps
-    if bytes <= CHUNK_BYTES_MAX {
-        return Ok(());
-    }
-    ask_room(bytes)
-}
-
-/// Like [`check_room`], however little it is.
-pub(crate) fn ask_room(bytes: usize) -> Result<(), Fault> {
-    let mut room: Vec<u8> = Vec::new();
-    let asked = room.try_reserve_exact(bytes);
-    // memory that nobody looks at need not be asked for
-    std::hint::black_box(&room);
-    asked.map_err(|_| no_memory(bytes))
-}
-
-#[inline(always)]
-fn check_limit(name: &'static str, actual: usize, limit: u64) -> Result<(), Fault> {
-    match actual as u64 <= limit {
-        true => Ok(()),
-        false => Err(limit_reached(name, actual, limit)),
-    }
-}
-
-#[cold]
-fn limit_reached(name: &'static str, actual: usize, limit: u64) -> Fault {
-    let actual = actual as u64;
-    let what = match name {
-        "line-bytes-max" => "the line has",
-        _ => "the log would have",
-    };
-    let message = format!("{what} {actual} bytes, and at most {limit} are held in memory");
-    Fault::new(Reason::LimitReached, message)
-        .text("limit", name)
-        .number("actual", actual)
-        .number("max", limit)
-}
-
-#[cold]
-pub(crate) fn no_memory(bytes: usize) -> Fault {
-    let message = format!("there is no memory for {bytes} bytes more; close other sessions first");
-    Fault::new(Reason::LimitReached, message)
-        .text("limit", "memory")
-        .number("actual", bytes as u64)
 }

@@ -63,7 +63,7 @@ impl Session {
         for (length, rest) in line_lengths(lines) {
             session.push_stored_in(rest, length)?;
         }
-        session.end_ahead();
+        session.log.end_ahead();
         session.header.check()?;
         Ok(session)
     }

@@ -16,8 +16,8 @@ use crate::root::Root;
 /// The most that one page holds, unless one record is longer.
 pub const PAGE_BYTES_MAX: u64 = 16 << 20;
 
-/// Pages up to this length are read into memory that stays: asking for it, filling it with zeros and checking the text
-/// where it will stay takes longer than a copy.
+/// Pages up to this length, which the store asks for, are read into memory that stays: asking for it, filling it with
+/// zeros and checking the text where it will stay takes longer than a copy.
 const PAGE_BYTES_KEPT: u64 = 1 << 20;
 
 impl Root {
@@ -72,33 +72,34 @@ impl Root {
         end: u64,
         relative: &str,
     ) -> Result<Page> {
-        if budget <= PAGE_BYTES_KEPT
-            && let Some(lines) = self
-                .usual_lines(log, at, budget)
-                .map_err(|error| fault::of_reading(relative, &error))?
-        {
-            return Ok(lines_page(lines, at, end));
+        let failed = |error| fault::of_reading(relative, &error);
+        if budget > PAGE_BYTES_KEPT {
+            return Ok(page(read_records(log, at, budget, relative)?, at, end));
         }
-        Ok(page(read_records(log, at, budget, relative)?, at, end))
+        let first = self.first_bytes(log, at, budget).map_err(failed)?;
+        // whole lines of UTF-8: what logs are made of
+        let whole = memchr::memrchr(b'\n', first).and_then(|found| first.get(..=found));
+        if let Some(lines) = whole.and_then(|whole| simdutf8::basic::from_utf8(whole).ok()) {
+            return Ok(lines_page(lines.to_owned(), at, end));
+        }
+        let records = records_after(first.to_vec(), log, at, budget, relative)?;
+        Ok(page(records, at, end))
     }
 
-    /// The whole lines within the budget, where there are some and they are UTF-8: what logs are made of.
-    fn usual_lines(
+    /// What is within the budget, in memory that stays.
+    fn first_bytes(
         &mut self,
         log: &mut dyn Handle,
         at: u64,
         budget: u64,
-    ) -> std::io::Result<Option<String>> {
+    ) -> std::io::Result<&[u8]> {
         let count = lines::usize_of(budget);
-        if self.page.len() < count {
-            self.page.resize(count, 0);
+        if self.page_buffer.len() < count {
+            self.page_buffer.resize(count, 0);
         }
-        let bytes = self.page.get_mut(..count).unwrap_or_default();
+        let bytes = self.page_buffer.get_mut(..count).unwrap_or_default();
         let read = log.read_at(at, bytes)?;
-        let bytes = bytes.get(..read).unwrap_or_default();
-        let whole = memchr::memrchr(b'\n', bytes).and_then(|found| bytes.get(..=found));
-        let lines = whole.and_then(|whole| simdutf8::basic::from_utf8(whole).ok());
-        Ok(lines.map(str::to_owned))
+        Ok(bytes.get(..read).unwrap_or_default())
     }
 }
 
@@ -111,12 +112,24 @@ fn is_line_start(log: &mut dyn Handle, cursor: u64) -> std::io::Result<bool> {
 /// About `budget` bytes from `from`, more where the first record is longer. Ends in the middle of a line only where
 /// the log does.
 fn read_records(log: &mut dyn Handle, from: u64, budget: u64, relative: &str) -> Result<Vec<u8>> {
-    let mut bytes = Vec::new();
+    let mut first = Vec::new();
+    lines::read_more(log, from, lines::usize_of(budget), &mut first)
+        .map_err(|error| fault::of_reading(relative, &error))?;
+    records_after(first, log, from, budget, relative)
+}
+
+/// Like [`read_records`], where what is within the budget was read already.
+fn records_after(
+    first: Vec<u8>,
+    log: &mut dyn Handle,
+    from: u64,
+    budget: u64,
+    relative: &str,
+) -> Result<Vec<u8>> {
+    let mut bytes = first;
     let mut piece = lines::usize_of(budget);
+    let (mut have, mut read) = (0, bytes.len());
     loop {
-        let have = bytes.len();
-        let read = lines::read_more(log, from + have as u64, piece, &mut bytes)
-            .map_err(|error| fault::of_reading(relative, &error))?;
         let new = bytes.get(have..).unwrap_or_default();
         // within the budget as many records as there are, beyond it no more than one
         let found = if have == 0 && read == piece {
@@ -142,7 +155,9 @@ fn read_records(log: &mut dyn Handle, from: u64, budget: u64, relative: &str) ->
                 RECORD_BYTES_MAX,
             ));
         }
-        piece = bytes.len();
+        (have, piece) = (bytes.len(), bytes.len());
+        read = lines::read_more(log, from + have as u64, piece, &mut bytes)
+            .map_err(|error| fault::of_reading(relative, &error))?;
     }
 }
 

@@ -48,7 +48,7 @@ pub struct Root {
     /// Where the last piece of a listing stopped.
     pub(crate) walk: Option<Walk>,
     /// What pages are read into.
-    pub(crate) page: Vec<u8>,
+    pub(crate) page_buffer: Vec<u8>,
 }
 
 /// What is remembered of a session.
@@ -84,7 +84,7 @@ impl Root {
             left_locks: HashSet::new(),
             settled: HashSet::new(),
             walk: None,
-            page: Vec::new(),
+            page_buffer: Vec::new(),
         }
     }
 

@@ -45,8 +45,8 @@ impl<P: Persistence, O: Observer<P>> Store<P, O> {
     /// of what is appended to a session that is not live.
     ///
     /// # Errors
-    /// `invalid`: a line breaks a rule, detail has `line`; `seq-conflict`; `read-only` in an inspected session;
-    /// `busy`: the lease was lost; `limit`: a record would be too long for the backend; `not-found`: closed;
+    /// `invalid`: a line breaks a rule, or is for the surface and holds nothing to make a message of, detail has `line`;
+    /// `seq-conflict`; `read-only` in an inspected session; `busy`: the lease was lost; `limit`: a record would be too long for the backend; `not-found`: closed;
     /// `reentrant`, reason `append-reentrant`: the observer is being told of other events of the session.
     pub fn append(&mut self, key: SessionKey, events: &str, time_ms: u64) -> Result<Batch> {
         let live = self.slots.get(&key).and_then(Slot::open);

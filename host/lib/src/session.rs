@@ -112,8 +112,8 @@ impl Session {
     /// They are in memory when this returns; [`Session::flush`] makes them durable. Answers the complete lines.
     ///
     /// # Errors
-    /// `invalid`: a line breaks a rule, detail has `line`; `seq-conflict`; `read-only` in an inspected session;
-    /// `limit`; `reentrant`.
+    /// `invalid`: a line breaks a rule, or is for the surface and holds nothing to make a message of, detail has `line`;
+    /// `seq-conflict`; `read-only` in an inspected session; `limit`; `reentrant`.
     pub fn append(&self, events: &str) -> Result<Batch> {
         let time_ms = (self.handle.shared.clock)();
         self.append_at(events, time_ms)

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::delta::integer;
+use super::delta::{DELTA_HEAD, integer};
 use super::kind::RowKind;
 use super::row::{Row, Shared, Times, seqs_fit};
 use crate::header::SAFE_INTEGER_MAX;
@@ -44,7 +44,8 @@ impl<'a> Row<'a> {
             let Some(text) = texts.next() else { break };
             let written = out.len();
             if rest.seq0 >= self.seq0 + skip {
-                out.push_str("{\"type\":\"assistant/chunk\",\"seq\":");
+                out.push_str(DELTA_HEAD);
+                out.push_str(",\"seq\":");
                 push_integer(out, rest.seq0);
                 out.push_str(",\"time\":");
                 if rest.time0_ms < 0 {

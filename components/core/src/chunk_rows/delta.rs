@@ -53,8 +53,8 @@ pub(crate) fn skip_delta(scan: &mut Scanner<'_>) -> bool {
 #[inline]
 pub(crate) fn read_delta_in(text: &str, length: usize) -> Option<(u64, u64)> {
     let mut scan = Scanner::new(text);
-    scan.literal("{\"type\":\"assistant/chunk\",\"seq\":")
-        .ok()?;
+    scan.literal(DELTA_HEAD).ok()?;
+    scan.literal(",\"seq\":").ok()?;
     let seq = scan.plain_integer()?;
     scan.literal(",\"time\":").ok()?;
     let time_ms = scan.plain_integer()?;
@@ -65,7 +65,7 @@ pub(crate) fn read_delta_in(text: &str, length: usize) -> Option<(u64, u64)> {
     (is_lossless && scan.at() == length).then_some((seq, time_ms))
 }
 
-/// How the line of a delta to append begins, up to and with its type.
+/// How the line of a delta begins, up to and with its type.
 pub(crate) const DELTA_HEAD: &str = "{\"type\":\"assistant/chunk\"";
 
 /// Of a line to append that is a streamed delta in its usual spelling what stands behind [`DELTA_HEAD`]; none when it is
@@ -93,7 +93,8 @@ struct Data<'a> {
 
 fn read(line: &str) -> Result<Option<Delta<'_>>, Stop> {
     let mut scan = Scanner::new(line);
-    scan.literal("{\"type\":\"assistant/chunk\",\"seq\":")?;
+    scan.literal(DELTA_HEAD)?;
+    scan.literal(",\"seq\":")?;
     let seq = integer(scan.number_text()?).and_then(|seq| u64::try_from(seq).ok());
     scan.literal(",\"time\":")?;
     let time_ms = integer(scan.number_text()?);

@@ -12,7 +12,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// The next line, of so many bytes with its newline, is added; where it begins.
+    /// The next line, of so many bytes with its newline, is added: where it begins.
     pub(super) fn take(&mut self, bytes: usize) -> usize {
         let start = self.end;
         self.end += bytes;
@@ -30,8 +30,7 @@ impl Log {
     /// [`Log::end_ahead`] is called. Does nothing where the log has no room for them: each is copied when it is added
     /// then, as far as there is room.
     pub(crate) fn begin_ahead(&mut self, lines: &Arc<String>) {
-        let bytes = self.bytes.saturating_add(lines.len()) as u64;
-        if bytes < self.limits.log_bytes_max {
+        if self.has_room_ahead(lines.len()) {
             let lines = Arc::clone(lines);
             self.ahead = Some(Ahead { lines, end: 0 });
         }
@@ -40,13 +39,17 @@ impl Log {
     /// Like [`Log::begin_ahead`], of a copy; where there is no memory for one, each line is copied when it is added.
     pub(crate) fn begin_copied_ahead(&mut self, lines: &str) {
         let mut copy = String::new();
-        if copy.try_reserve_exact(lines.len() + 1).is_ok() {
+        if self.has_room_ahead(lines.len()) && copy.try_reserve_exact(lines.len() + 1).is_ok() {
             copy.push_str(lines);
             if !lines.ends_with('\n') {
                 copy.push('\n');
             }
             self.begin_ahead(&Arc::new(copy));
         }
+    }
+
+    fn has_room_ahead(&self, bytes: usize) -> bool {
+        (self.bytes.saturating_add(bytes) as u64) < self.limits.log_bytes_max
     }
 
     /// Drops the lines that were taken over and not added. Nobody else should hold them any more: they are copied then.
@@ -57,6 +60,9 @@ impl Log {
         if end > 0 {
             let mut lines = Arc::unwrap_or_clone(lines);
             lines.truncate(end);
+            if end < lines.capacity() / 2 {
+                lines.shrink_to_fit();
+            }
             self.chunks.push(lines);
         }
     }

@@ -18,7 +18,7 @@ const SMALL_BYTES: usize = 4 * UNASKED_BYTES_MAX;
 /// How every line begins, up to its type.
 const HEAD: &str = r#"{"type":"#;
 
-/// What completing an event that has no seq and no time of its own adds to its line, in bytes.
+/// What seq and time add to the line of an event, in bytes.
 pub fn completion_bytes(seq: u64, time_ms: u64) -> u64 {
     let digits = |number: u64| u64::from(number.checked_ilog10().unwrap_or(0)) + 1;
     r#","seq":,"time":"#.len() as u64 + digits(seq) + digits(time_ms)

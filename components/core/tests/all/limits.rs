@@ -64,6 +64,34 @@ fn refused(result: Result<Session, Fault>, limit: &str, actual: usize) -> Fault 
     fault
 }
 
+/// Deltas are taken in on a way of their own.
+#[test]
+fn a_delta_has_the_limits_of_every_line() {
+    let draft = r#"{"type":"assistant/chunk","data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"a"}}}"#;
+    let stored = draft.replace(r#","data""#, r#","seq":0,"time":0,"data""#);
+    let bytes = stored.len() + 1;
+    for (line_bytes_max, log_bytes_max) in [(bytes, bytes), (bytes, bytes - 1), (bytes - 1, bytes)]
+    {
+        let limits = limits(line_bytes_max, log_bytes_max);
+        let name = match line_bytes_max < bytes {
+            true => "line-bytes-max",
+            false => "log-bytes-max",
+        };
+        for taken in [
+            appended(limits, draft),
+            loaded(limits, &format!("{stored}\n")),
+        ] {
+            if line_bytes_max.min(log_bytes_max) < bytes {
+                refused(taken, name, bytes);
+                continue;
+            }
+            let session = taken.unwrap();
+            assert_eq!(session.log().bytes(), bytes);
+            assert_eq!(session.stored_from(0).lines, format!("{stored}\n"));
+        }
+    }
+}
+
 #[test]
 fn a_line_has_a_limit() {
     let bytes = LINE.len() + 1;

@@ -183,7 +183,7 @@ fn load(header_bytes: usize, body: &[u8], page_bytes: usize) -> Loaded {
         match std::str::from_utf8(line) {
             Ok(text) if text.ends_with('\n') => page.push_str(text),
             _ => {
-                loader.lines(&std::mem::take(&mut page), Some(at));
+                loader.lines(std::mem::take(&mut page), Some(at));
                 loader.raw(line, None);
                 continue;
             }

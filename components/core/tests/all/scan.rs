@@ -256,11 +256,17 @@ fn an_envelope_is_the_same_in_any_spelling() {
 /// Lines are read with a look beyond their end; a line that ends inside of something must not go on behind its newline.
 #[test]
 fn a_line_ends_at_its_newline() {
-    let whole = r#"{"type":"a","seq":0,"time":1,"data":{}}"#;
-    for at in 1..whole.len() {
+    for (whole, at) in [
+        r#"{"type":"a","seq":0,"time":1,"data":{}}"#,
+        r#"{"type":"assistant/chunk","seq":0,"time":1,"data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"abc"}}}"#,
+        r#"{"type":"assistant/message","seq":0,"time":1,"data":{"content":[]},"sourceEventSeqs":[0,1,2,3,10,11],"surfaceOp":"append"}"#,
+    ]
+    .into_iter()
+    .flat_map(|whole| (1..whole.len()).map(move |at| (whole, at)))
+    {
         let (one, other) = whole.split_at(at);
         let mut loader = Loader::new(header(), 10);
-        loader.lines(&format!("{one}\n{other}\n{whole}\n"), None);
+        loader.lines(format!("{one}\n{other}\n{whole}\n"), None);
         let loaded = loader.finish().unwrap();
         assert_eq!(loaded.session.next_seq(), 0, "{one}");
         assert_eq!(loaded.cut.unwrap().line, 2, "{one}");
@@ -303,7 +309,7 @@ fn a_line_that_breaks_off_is_not_read_on_to_the_end_of_its_page() {
     }
 }
 
-/// A page is copied into the log before its lines are added: what the last one was must be known all the same.
+/// A page becomes part of the log when all of its lines are added: what the last one was must be known all the same.
 #[test]
 fn a_rewrite_finds_the_line_before_it_in_the_same_page() {
     let lines = concat!(

@@ -65,7 +65,7 @@ fn without_whoever_opens_it_a_sealed_event_is_kept_and_a_sealed_row_is_refused()
     let load = |line: &str| {
         let line = line.replace("\"seq\":3", "\"seq\":0");
         let mut loader = Loader::new(Header::default(), 0);
-        loader.lines(&format!("{line}\n"), None);
+        loader.lines(format!("{line}\n"), None);
         loader.finish()
     };
     let loaded = load(EVENT).unwrap();

@@ -97,7 +97,7 @@ fn what_a_member_holds_is_cut_and_stays_on_one_line() {
     for value in [format!("\"{}\"", "x".repeat(5000)), "[1,\r2]".to_owned()] {
         let event = format!(r#"{{"type":"x","seq":{value},"time":0,"data":{{}}}}"#);
         let mut loader = Loader::new(Header::default(), 0);
-        loader.lines(&format!("{event}\n{{\"type\":\"turn/end\"}}\n"), None);
+        loader.lines(format!("{event}\n{{\"type\":\"turn/end\"}}\n"), None);
         let turn = r#"{"type":"turn/start","seq":0,"time":0,"data":{"turn":@}}"#;
         let header =
             format!(r#"{{"type":"session","version":{value},"id":{value},"createdAt":{value}}}"#);

@@ -6,6 +6,7 @@ use annals_core::json::Value as Json;
 use annals_core::session::Session;
 use annals_core::trace::{Trace, check_trace};
 
+use crate::scan::header;
 use crate::vectors::{cases, fixtures, label, lines};
 
 fn reason(result: Result<(), Fault>) -> Result<(), (&'static str, Option<u64>)> {
@@ -193,6 +194,20 @@ fn a_session_demands_what_the_whole_check_does() {
 }
 
 /// What a refused call of append did to the trace is taken back, whatever it was.
+/// Deltas are appended on a way of their own, where nobody asks for the trace.
+#[test]
+fn a_delta_outside_of_a_step_is_refused_where_the_trace_is_demanded() {
+    let delta = r#"{"type":"assistant/chunk","data":{"turn":1,"step":1,"chunk":{"type":"text-delta","index":0,"text":"a"}}}"#;
+    let mut session = Session::new(header()).unwrap();
+    session.demand_trace().unwrap();
+    let fault = session.append(delta, 5).unwrap_err();
+    assert!(fault.reason.label().starts_with("trace-"), "{fault}");
+    assert_eq!(session.next_seq(), 0);
+    session.forget_trace();
+    session.append(delta, 5).unwrap();
+    assert_eq!(session.next_seq(), 1);
+}
+
 #[test]
 fn a_refused_append_takes_its_calls_back() {
     let in_step = |event_type: &str, more: &str| {

@@ -1,6 +1,7 @@
 //! Streamed deltas in their usual spelling are read on a way of their own: the rules are the same as on the other one.
 
-use annals_core::fault::Fault;
+use annals_core::fault::{Fault, Reason};
+use annals_core::header::SAFE_INTEGER_MAX;
 use annals_core::load::Loader;
 use annals_core::session::Session;
 
@@ -76,10 +77,46 @@ fn a_delta_in_its_usual_spelling_holds_the_rules_of_every_event() {
     );
 }
 
+#[test]
+fn a_delta_to_append_in_its_usual_spelling_holds_the_rules_of_every_event() {
+    for turn in TURNS {
+        for chunk in CHUNKS {
+            for end in ENDS {
+                let data = format!(r#"{{"turn":{turn},"step":2,"chunk":{chunk}}}"#);
+                let usual = format!(r#"{{"type":"assistant/chunk","data":{data}{end}"#);
+                let other = usual.replacen(':', ": ", 1);
+                for time_ms in [0, 5, SAFE_INTEGER_MAX, SAFE_INTEGER_MAX + 1] {
+                    let of_usual = appended(&usual, time_ms);
+                    assert_eq!(of_usual, appended(&other, time_ms), "{usual}");
+                }
+            }
+        }
+    }
+}
+
+/// What becomes of this one line when it is appended: the reason against it, or what is stored.
+fn appended(line: &str, time_ms: u64) -> Result<(String, u64, u64, u64), Reason> {
+    let mut session = Session::new(header()).unwrap();
+    let appended = session.append(line, time_ms);
+    let stored = session.stored_from(0).lines.into_owned();
+    match appended {
+        Ok(appended) => {
+            assert_eq!(appended.lines, stored);
+            assert_eq!(session.log().bytes(), stored.len());
+            let (seq, time_ms) = (session.next_seq(), session.last_time_ms());
+            Ok((stored, seq, time_ms, appended.last_time_ms))
+        }
+        Err(fault) => {
+            assert_eq!((stored.as_str(), session.next_seq()), ("", 0));
+            Err(fault.reason)
+        }
+    }
+}
+
 /// What becomes of a log of this one line, loaded and as a seed.
 fn taken(line: &str) -> String {
     let mut loader = Loader::new(header(), 10);
-    loader.lines(&format!("{line}\n"), None);
+    loader.lines(format!("{line}\n"), None);
     let loaded = loader.finish().map(|loaded| {
         let cut = loaded.cut.map(|cut| (cut.reason, cut.events));
         (stamps(&loaded.session), cut)

@@ -13,14 +13,14 @@ use crate::limits::{DIRECTORY_STREAMS_MAX, Reached};
 
 /// As `wasmtime-wasi` names it; under another version this would stand beside it, and limit nothing.
 pub(super) const FILES: &str = "wasi:filesystem/types@0.2.12";
-pub(super) const FUNCTION: &str = "[method]descriptor.read-directory";
+pub(super) const READ_DIRECTORY: &str = "[method]descriptor.read-directory";
 
 /// Puts the limit before what the linker has.
 pub(super) fn limit(linker: &mut Linker<Sandbox>) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
     let mut files = linker.instance(FILES)?;
     files.func_wrap_async(
-        FUNCTION,
+        READ_DIRECTORY,
         |mut store, (directory,): (Resource<Descriptor>,)| {
             Box::new(async move { Ok((opened(store.data_mut(), directory).await?,)) })
         },

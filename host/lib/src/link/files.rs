@@ -11,7 +11,7 @@ use wasmtime_wasi::runtime::in_tokio;
 
 /// As `wasmtime-wasi` names it; under another version this would stand beside it, and change nothing.
 const STREAMS: &str = "wasi:io/streams@0.2.12";
-const FUNCTION: &str = "[method]output-stream.write";
+const WRITE: &str = "[method]output-stream.write";
 
 /// WASI for a component that may block this thread.
 pub(super) fn add_to_linker<T: WasiView>(linker: &mut Linker<T>) -> wasmtime::Result<()> {
@@ -19,7 +19,7 @@ pub(super) fn add_to_linker<T: WasiView>(linker: &mut Linker<T>) -> wasmtime::Re
     linker.allow_shadowing(true);
     let mut streams = linker.instance(STREAMS)?;
     streams.func_wrap(
-        FUNCTION,
+        WRITE,
         |mut store, (stream, bytes): (Resource<DynOutputStream>, Vec<u8>)| {
             let table = store.data_mut().ctx().table;
             let written: StreamResult<()> = match table.get_mut(&stream) {
@@ -66,8 +66,8 @@ mod tests {
         let mut linker = Linker::<Nothing>::new(&Engine::default());
         wasmtime_wasi::p2::add_to_linker_sync(&mut linker).unwrap();
         let replaced = [
-            (STREAMS, FUNCTION),
-            (directories::FILES, directories::FUNCTION),
+            (STREAMS, WRITE),
+            (directories::FILES, directories::READ_DIRECTORY),
         ];
         for (instance, function) in replaced {
             let mut instance = linker.instance(instance).unwrap();
