@@ -228,7 +228,10 @@ impl Root {
         };
         self.doubt(id);
         Error {
-            message: format!("{}; {also}", error.message),
+            message: format!(
+                "{}; {also}; some of it may be stored, so look at the end of the session before it is appended again",
+                error.message
+            ),
             ..error
         }
     }

@@ -114,6 +114,17 @@ fn a_batch_that_failed_is_taken_back_and_can_be_retried() {
     }
 }
 
+/// Whoever is told to try again would store twice what the medium kept.
+#[test]
+fn a_batch_that_could_not_be_taken_back_is_said_to_be_there_perhaps() {
+    let mut stand = Stand::new();
+    let token = stand.stored("s", 2);
+    let files = Rc::new(Faulty::new(0, Fate::Tear));
+    let mut backend = crate::support::backend(stand.root.path(), files, &[]);
+    let error = backend.append("s", &token, &batch(2, 2)).unwrap_err();
+    assert!(error.message.contains("may be stored"), "{}", error.message);
+}
+
 // kern-ai#305: an append to a long session read all of it.
 #[test]
 fn an_append_reads_only_the_end() {
