@@ -103,7 +103,10 @@ impl Failure {
             ErrorCode::Corrupt if UNSEALING.contains(&error.reason.as_str()) => {}
             // these say what helps
             ErrorCode::Corrupt
-                if matches!(error.reason.as_str(), "log-duplicate" | "not-a-file") => {}
+                if matches!(
+                    error.reason.as_str(),
+                    "log-duplicate" | "not-a-file" | "message-invalid"
+                ) => {}
             ErrorCode::Corrupt => {
                 message.push_str(
                     "; annals verify says all that is wrong, annals salvage recovers the rest",

@@ -27,7 +27,9 @@ impl Run for Messages {
         let mut list = List::new(output.format);
         let mut start = 0;
         loop {
-            let page = session.messages(start, PAGE_BYTES)?;
+            let page = session
+                .messages(start, PAGE_BYTES)
+                .map_err(|error| Failure::about(&self.id, error))?;
             let count = page.lines.lines().count();
             for line in page.lines.lines() {
                 list.item(&mut output, line)?;

@@ -138,3 +138,32 @@ fn no_header_at_all() {
         reads_without_writing(&place);
     }
 }
+
+/// A log that somebody else wrote may hold what append refuses: its history fails, and what is done about it is said.
+#[test]
+fn a_message_that_cannot_be_shown_is_named_and_replaced() {
+    let place = Place::new();
+    let file = place.file(
+        "m.jsonl",
+        concat!(
+            r#"{"type":"session","version":0,"id":"m","createdAt":1}"#,
+            "\n",
+            r#"{"type":"user/message","seq":0,"time":1,"data":null,"surfaceOp":"append"}"#,
+            "\n",
+        ),
+    );
+    place.ok(&["import", &file]);
+    let messages = place.run(&["messages", "m"]);
+    assert_eq!((messages.code, messages.out.as_str()), (3, ""));
+    for part in ["session \"m\": event 0", "replace it on the surface"] {
+        assert!(messages.err.contains(part), "{}", messages.err);
+    }
+    assert!(!messages.err.contains("salvage"), "{}", messages.err);
+    let refused = r#"{"type":"user/message","data":null,"surfaceOp":"append"}"#;
+    let refused = place.feed(&["append", "m"], refused.as_bytes());
+    assert_eq!(refused.code, 1, "{}", refused.err);
+    assert!(refused.err.contains("line 1"), "{}", refused.err);
+    let replacing = r#"{"type":"user/message","data":{"content":"ok"},"sourceEventSeqs":[0],"surfaceOp":{"op":"replace","start":0,"end":0}}"#;
+    place.append("m", replacing);
+    assert_eq!(place.ok(&["messages", "m"]).lines().count(), 1);
+}
