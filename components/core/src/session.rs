@@ -276,7 +276,7 @@ fn not_json(fault: &JsonFault, index: u64) -> Fault {
 
 /// An event of a line that was checked when it came in.
 fn read_line(line: &str) -> Option<Event<'_>> {
-    let envelope = Envelope::read(line).ok()?;
+    let envelope = Envelope::read_checked(line).ok()?;
     let seq = envelope.seq_value()?;
     Some(Event::of(&envelope, seq))
 }

@@ -1,8 +1,8 @@
-//! What is timed, and how: the best of several runs, native and wasm in turn, so that both meet the same noise.
+//! What is timed, and how: several runs, native and wasm in turn, so that both meet the same noise.
 
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, ensure};
+use anyhow::{Result, ensure};
 use sha2::{Digest, Sha256};
 
 use crate::generator;
@@ -29,27 +29,45 @@ pub struct Pair {
 
 impl Pair {
     /// How much longer it takes in wasm.
-    #[must_use]
-    pub fn ratio(self) -> f64 {
+    fn ratio(self) -> f64 {
         self.wasm.as_secs_f64() / self.native.as_secs_f64()
     }
+}
 
-    fn best(self, other: Self) -> Self {
-        Self {
-            native: self.native.min(other.native),
-            wasm: self.wasm.min(other.wasm),
+/// The same work both ways, several times, each time one right after the other.
+#[derive(Clone, Debug, Default)]
+pub struct Series(Vec<Pair>);
+
+impl Series {
+    /// The shortest time of each.
+    #[must_use]
+    pub fn best(&self) -> Pair {
+        let shortest = |time: fn(&Pair) -> Duration| self.0.iter().map(time).min();
+        Pair {
+            native: shortest(|pair| pair.native).unwrap_or_default(),
+            wasm: shortest(|pair| pair.wasm).unwrap_or_default(),
         }
+    }
+
+    /// How much longer it takes in wasm: the median of the pairs. What slows the machine down for a while slows both of a
+    /// pair down, while the best of each may come from different moments.
+    #[must_use]
+    pub fn ratio(&self) -> f64 {
+        let mut ratios: Vec<f64> = self.0.iter().map(|pair| pair.ratio()).collect();
+        ratios.sort_by(f64::total_cmp);
+        ratios.get(ratios.len() / 2).copied().unwrap_or(f64::NAN)
     }
 }
 
 /// What one log was measured to cost.
+#[derive(Default)]
 pub struct Reading {
     /// From the stored log to a live session.
-    pub load: Pair,
+    pub load: Series,
     /// From lines in memory to a session.
-    pub fold: Pair,
+    pub fold: Series,
     /// From a session that was just loaded to its whole history.
-    pub derive: Pair,
+    pub derive: Series,
     /// Messages of that history, and their bytes.
     pub messages: u64,
     pub message_bytes: u64,
@@ -60,38 +78,27 @@ pub struct Reading {
 /// # Errors
 /// Whatever a side answers; both must show the same history.
 pub fn reading(sides: &mut Sides, id: &str, lines: &str, samples: u32) -> Result<Reading> {
-    let mut best: Option<Reading> = None;
+    let mut reading = Reading::default();
     for _ in 0..samples {
-        let (native, history) = read_once(&mut sides.native, id)?;
-        let (wasm, other) = read_once(&mut sides.wasm, id)?;
+        let ((load, derive), history) = read_once(&mut sides.native, id)?;
+        let native = (load, derive);
+        let ((load, derive), other) = read_once(&mut sides.wasm, id)?;
         ensure!(history == other, "native and wasm show different histories");
-        let next = Reading {
-            load: Pair {
-                native: native.0,
-                wasm: wasm.0,
-            },
-            derive: Pair {
-                native: native.1,
-                wasm: wasm.1,
-            },
-            fold: Pair {
-                native: fold_once(&mut sides.native, lines)?,
-                wasm: fold_once(&mut sides.wasm, lines)?,
-            },
-            messages: history.0,
-            message_bytes: history.1,
-        };
-        best = Some(match best {
-            None => next,
-            Some(best) => Reading {
-                load: best.load.best(next.load),
-                fold: best.fold.best(next.fold),
-                derive: best.derive.best(next.derive),
-                ..next
-            },
+        reading.load.0.push(Pair {
+            native: native.0,
+            wasm: load,
         });
+        reading.derive.0.push(Pair {
+            native: native.1,
+            wasm: derive,
+        });
+        reading.fold.0.push(Pair {
+            native: fold_once(&mut sides.native, lines)?,
+            wasm: fold_once(&mut sides.wasm, lines)?,
+        });
+        (reading.messages, reading.message_bytes) = history;
     }
-    best.context("no samples were asked for")
+    Ok(reading)
 }
 
 /// Times of loading and deriving; count and bytes of the messages.
@@ -130,11 +137,12 @@ fn fold_once(side: &mut impl Side, lines: &str) -> Result<Duration> {
 }
 
 /// What appending cost.
+#[derive(Default)]
 pub struct Appended {
     /// In memory.
-    pub append: Pair,
+    pub append: Series,
     /// In memory and then to the backend, batch by batch.
-    pub flush: Pair,
+    pub flush: Series,
 }
 
 /// Appends drafts to a new session in batches, in memory first, then with a flush after each.
@@ -147,28 +155,19 @@ pub fn append(sides: &mut Sides, drafts: &str, samples: u32) -> Result<Appended>
         .chunks(BATCH_EVENTS)
         .map(|batch| batch.concat())
         .collect();
-    let mut best: Option<Appended> = None;
+    let mut appended = Appended::default();
     for sample in 0..samples {
         let (native, wasm) = (&mut sides.native, &mut sides.wasm);
-        let next = Appended {
-            append: Pair {
-                native: append_batches(native, "appended-native", &batches)?,
-                wasm: append_batches(wasm, "appended-wasm", &batches)?,
-            },
-            flush: Pair {
-                native: flush_batches(native, &format!("flushed-native-{sample}"), &batches)?,
-                wasm: flush_batches(wasm, &format!("flushed-wasm-{sample}"), &batches)?,
-            },
-        };
-        best = Some(match best {
-            None => next,
-            Some(best) => Appended {
-                append: best.append.best(next.append),
-                flush: best.flush.best(next.flush),
-            },
+        appended.append.0.push(Pair {
+            native: append_batches(native, "appended-native", &batches)?,
+            wasm: append_batches(wasm, "appended-wasm", &batches)?,
+        });
+        appended.flush.0.push(Pair {
+            native: flush_batches(native, &format!("flushed-native-{sample}"), &batches)?,
+            wasm: flush_batches(wasm, &format!("flushed-wasm-{sample}"), &batches)?,
         });
     }
-    best.context("no samples were asked for")
+    Ok(appended)
 }
 
 fn append_batches(side: &mut impl Side, id: &str, batches: &[String]) -> Result<Duration> {

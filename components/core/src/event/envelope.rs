@@ -41,6 +41,17 @@ impl<'a> Envelope<'a> {
         Ok(envelope)
     }
 
+    /// Like [`Envelope::read`], of a line that was checked before: of its sources nothing but their end is looked for.
+    #[inline]
+    pub(crate) fn read_checked(line: &'a str) -> Result<Envelope<'a>, JsonFault> {
+        let mut envelope = Envelope::unread();
+        envelope.value = Value::checked(line);
+        match envelope.read_usual(line, line.len(), true) {
+            Some(()) => Ok(envelope),
+            None => envelope.read_any(line).map(|()| envelope),
+        }
+    }
+
     /// Without a member, to be filled.
     #[inline]
     pub(crate) fn unread() -> Envelope<'a> {
@@ -52,7 +63,7 @@ impl<'a> Envelope<'a> {
     pub(crate) fn fill(&mut self, text: &'a str, length: usize) -> Result<(), JsonFault> {
         let line = text.get(..length).unwrap_or_default();
         self.value = Value::checked(line);
-        match self.read_usual(text, length) {
+        match self.read_usual(text, length, false) {
             Some(()) => Ok(()),
             None => self.read_any(line),
         }
@@ -69,7 +80,7 @@ impl<'a> Envelope<'a> {
 
     /// Reads a line whose members come in the usual order without whitespace; none when it is anything else, and then
     /// some members may have been set.
-    fn read_usual(&mut self, text: &'a str, length: usize) -> Option<()> {
+    fn read_usual(&mut self, text: &'a str, length: usize, is_checked: bool) -> Option<()> {
         let mut scan = Scanner::new(text);
         scan.literal("{\"type\":").ok()?;
         let event_type = Value::checked(scan.string_text().ok()?);
@@ -101,9 +112,13 @@ impl<'a> Envelope<'a> {
         if !scan.take(b'}') {
             if scan.literal(",\"sourceEventSeqs\":").is_ok() {
                 let start = scan.at();
-                self.last_source = scan.ascending_seqs();
-                if self.last_source.is_none() {
-                    scan.value().ok()?;
+                if is_checked {
+                    scan.skip_checked_numbers().ok()?;
+                } else {
+                    self.last_source = scan.ascending_seqs();
+                    if self.last_source.is_none() {
+                        scan.value().ok()?;
+                    }
                 }
                 let sources = scan.between(start, scan.at());
                 self.source_event_seqs = Some(Value::checked(sources));
@@ -201,4 +216,53 @@ fn read_stamp<'a>(scan: &mut Scanner<'a>) -> Option<(Value<'a>, u64)> {
     let value = scan.plain_integer()?;
     let text = scan.between(start, scan.at());
     (value <= SAFE_INTEGER_MAX).then_some((Value::checked(text), value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::Event;
+
+    /// Lines that hold the grammar, and so may be stored.
+    const TAILS: [&str; 16] = [
+        "}",
+        "} ",
+        r#","sourceEventSeqs":[0,1,22]}"#,
+        r#","sourceEventSeqs":[0,1,22] }"#,
+        r#","sourceEventSeqs":[]}"#,
+        r#","sourceEventSeqs":[0,1,22],"surfaceOp":"append"}"#,
+        r#","sourceEventSeqs":[0,1,22] ,"surfaceOp":"append"}"#,
+        r#","sourceEventSeqs":[0,1,22],"surfaceOp":{"op":"replace","start":0,"end":1}}"#,
+        r#","sourceEventSeqs":[0,1,22],"data":2}"#,
+        r#","sourceEventSeqs":[0,1,22],"surfaceOp":"append","data":2}"#,
+        r#","sourceEventSeqs":[0],"sourceEventSeqs":[1]}"#,
+        r#","sourceEventSeqs":[[1],"surfaceOp"],"surfaceOp":"append"}"#,
+        r#","sourceEventSeqs":[[1],"x"]}"#,
+        r#","sourceEventSeqs":"]","surfaceOp":"append"}"#,
+        r#","sourceEventSeqs":7,"surfaceOp":"append"}"#,
+        r#","surfaceOp":"append","sourceEventSeqs":[0,1]}"#,
+    ];
+
+    #[test]
+    fn a_checked_line_is_read_as_any_other() {
+        for event_type in ["user/message", "assistant/message", "x"] {
+            for tail in TAILS {
+                let line =
+                    format!(r#"{{"type":"{event_type}","seq":3,"time":4,"data":{{"a":[1]}}{tail}"#);
+                let shown = |envelope: Envelope<'_>| {
+                    let event = Event::of(&envelope, 3);
+                    format!(
+                        "{:?} {:?}",
+                        envelope.value,
+                        Event {
+                            last_source: None,
+                            ..event
+                        }
+                    )
+                };
+                let (any, checked) = (Envelope::read(&line), Envelope::read_checked(&line));
+                assert_eq!(shown(any.unwrap()), shown(checked.unwrap()), "{line}");
+            }
+        }
+    }
 }

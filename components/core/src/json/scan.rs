@@ -213,6 +213,25 @@ impl<'a> Scanner<'a> {
         Some(end)
     }
 
+    /// Passes an array of numbers that is the value of a member of a checked object, without whitespace behind it, and
+    /// stands at the comma or the bracket that follows. What is passed may be something else where the next thing is no
+    /// member and not the object's end.
+    #[inline(always)]
+    pub(crate) fn skip_checked_numbers(&mut self) -> Result<(), Stop> {
+        // No number has a quote: the next one begins the name of the next member.
+        let found = memchr::memchr(b'"', self.rest().as_bytes());
+        let end = match found {
+            Some(found) => (self.at + found).checked_sub(1),
+            None => self.text.len().checked_sub(1),
+        };
+        let end = end.filter(|end| *end > self.at).ok_or(Stop)?;
+        if walk::byte(self.bytes(), end - 1) != b']' {
+            return Err(Stop);
+        }
+        self.at = end;
+        Ok(())
+    }
+
     /// A string with its quotes.
     #[inline(always)]
     pub(crate) fn string(&mut self) -> Result<(), Stop> {
