@@ -112,8 +112,7 @@ impl Loader {
     }
 
     /// Takes lines, each ended by a newline; a last one without is torn. A `String` is taken over, anything else copied.
-    /// `at_byte`: where they begin on the medium,
-    /// none where they follow on what came before.
+    /// `at_byte`: where they begin on the medium, none where they follow on what came before.
     pub fn lines(&mut self, text: impl Into<String>, at_byte: Option<u64>) {
         let text = Arc::new(text.into());
         self.byte = at_byte.unwrap_or(self.byte);
