@@ -7,12 +7,13 @@ use super::word::{HIGHS, ONES, word};
 #[inline(always)]
 pub(super) fn string_rest(bytes: &[u8], mut at: usize) -> Result<usize, usize> {
     loop {
+        // The place of the next block must not wait for what this one holds: that would take longer than the blocks do.
         while let Some(block) = block(bytes, at) {
-            let plain = plain_bytes(block);
-            at += plain;
-            if plain < block.len() {
+            if let Some(plain) = stop(block) {
+                at += plain;
                 break;
             }
+            at += block.len();
         }
         match byte(bytes, at) {
             b'"' => return Ok(at + 1),
@@ -47,26 +48,28 @@ pub(super) fn short_strings(bytes: &[u8], mut at: usize) -> (u64, usize) {
 }
 
 /// Behind an escape whose backslash was taken.
-#[inline]
+#[inline(always)]
 fn escape(bytes: &[u8], at: usize) -> Result<usize, usize> {
     match byte(bytes, at) {
         b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => Ok(at + 1),
-        b'u' => {
-            let mut digits = at + 1..at + 5;
-            match digits.find(|at| !byte(bytes, *at).is_ascii_hexdigit()) {
-                Some(at) => Err(at),
-                None => Ok(at + 5),
-            }
-        }
+        b'u' => code_unit(bytes, at + 1),
         _ => Err(at),
     }
 }
 
-/// How many bytes at the beginning of a block are plain: all of them, or those before a quote, a backslash or a
-/// control character.
+/// Behind the four digits of an escape.
+fn code_unit(bytes: &[u8], at: usize) -> Result<usize, usize> {
+    let mut digits = at..at + 4;
+    match digits.find(|at| !byte(bytes, *at).is_ascii_hexdigit()) {
+        Some(at) => Err(at),
+        None => Ok(at + 4),
+    }
+}
+
+/// Where in a block the first byte stands that is not plain, which is a quote, a backslash or a control character.
 #[cfg(all(target_arch = "wasm32", target_feature = "simd128"))]
 #[inline(always)]
-fn plain_bytes(block: &[u8; 16]) -> usize {
+fn stop(block: &[u8; 16]) -> Option<usize> {
     use core::arch::wasm32::{
         u8x16_bitmask, u8x16_eq, u8x16_le, u8x16_splat, u64x2, v128_or, v128_xor,
     };
@@ -76,22 +79,21 @@ fn plain_bytes(block: &[u8; 16]) -> usize {
     let quote_or_control = u8x16_le(v128_xor(bytes, u8x16_splat(0x02)), u8x16_splat(0x20));
     let slash = u8x16_eq(bytes, u8x16_splat(b'\\'));
     let stops = u8x16_bitmask(v128_or(quote_or_control, slash));
-    (u32::from(stops) | 1 << 16).trailing_zeros() as usize
+    (stops != 0).then(|| stops.trailing_zeros() as usize)
 }
 
-/// How many bytes at the beginning of a block are plain: all of them, or those before a quote, a backslash or a
-/// control character.
+/// Where in a block the first byte stands that is not plain, which is a quote, a backslash or a control character.
 #[cfg(not(all(target_arch = "wasm32", target_feature = "simd128")))]
 #[inline(always)]
-fn plain_bytes(block: &[u8; 16]) -> usize {
+fn stop(block: &[u8; 16]) -> Option<usize> {
     if is_plain(block) {
-        return block.len();
+        return None;
     }
     // Without a branch between the halves: a guess would be wrong half of the time.
     let both = u128::from_le_bytes(*block);
     let stops = |word: u64| u128::from(string_stops(word));
     let stops = stops(both as u64) | (stops((both >> 64) as u64) << 64);
-    (stops.trailing_zeros() / 8) as usize
+    Some((stops.trailing_zeros() / 8) as usize)
 }
 
 /// Whether all bytes of a block are plain. Written so that it compiles to a few vector instructions.
