@@ -1,6 +1,7 @@
 //! One event: its six members, and what a seed must hold.
 
 mod envelope;
+mod parts;
 
 use std::borrow::Cow;
 
@@ -8,6 +9,7 @@ use crate::fault::{Fault, Reason, quoted};
 use crate::json::{JsonFault, Text, Value};
 
 pub use envelope::Envelope;
+pub(crate) use parts::Parts;
 
 /// The type of the event that ends a turn.
 pub const TURN_END: &str = "turn/end";
@@ -29,6 +31,8 @@ pub struct Event<'a> {
     pub source_event_seqs: Option<Value<'a>>,
     /// The last of them, where they are known to be in strictly ascending order.
     pub(crate) last_source: Option<u64>,
+    /// What its message is made of, where that is known from reading its line.
+    pub(crate) parts: Option<Parts<'a>>,
 }
 
 impl<'a> Event<'a> {
@@ -47,6 +51,7 @@ impl<'a> Event<'a> {
             surface_op: envelope.surface_op,
             source_event_seqs: envelope.source_event_seqs,
             last_source: envelope.last_source(),
+            parts: envelope.parts(),
         }
     }
 }
@@ -79,8 +84,9 @@ pub fn check_seed_envelope<'a>(envelope: &Envelope<'a>, seq: u64) -> Result<Even
         return Err(Fault::new(Reason::LegacyHeaderDelta, message).number("index", seq));
     }
     let event = read_event(envelope, seq)?;
-    // A provenance that was noted is that of a message.
-    let is_named = envelope.provenance().is_some_and(names_provider_and_model);
+    // Only a message has parts, and of the messages only an assistant's has a rule.
+    let provenance = envelope.parts().and_then(|parts| parts.provenance);
+    let is_named = provenance.is_some_and(names_provider_and_model);
     if let Some(data) = event.data.filter(|data| data.is_object() && !is_named) {
         check_data(&event.event_type, data, seq)?;
     }
@@ -141,6 +147,7 @@ fn read_event<'a>(envelope: &Envelope<'a>, seq: u64) -> Result<Event<'a>, Fault>
         surface_op: envelope.surface_op,
         source_event_seqs: envelope.source_event_seqs,
         last_source: envelope.last_source(),
+        parts: envelope.parts(),
     })
 }
 

@@ -9,6 +9,7 @@ mod fault;
 mod integer;
 mod number;
 mod scan;
+mod span;
 mod string;
 mod text;
 mod walk;
@@ -18,6 +19,7 @@ pub use fault::{JsonFault, JsonFaultKind};
 pub use text::{Text, quote};
 
 pub(crate) use scan::{Scanner, Stop};
+pub(crate) use span::Span;
 pub(crate) use text::push_integer;
 
 /// Refuses `text` unless it is exactly one lossless JSON value, with JSON whitespace around it or none.

@@ -321,7 +321,14 @@ impl Log {
         self.bytes = mark.bytes;
     }
 
-    fn chunk(&self, chunk: u32) -> Option<&str> {
+    /// The chunk that holds the line at a position. What stands in a chunk stays where it is for as long as the line is
+    /// there.
+    pub(crate) fn chunk_of(&self, position: usize) -> Option<u32> {
+        self.records.get(position).map(|entry| entry.chunk)
+    }
+
+    /// The text of a chunk.
+    pub(crate) fn chunk(&self, chunk: u32) -> Option<&str> {
         match self.chunks.get(chunk as usize) {
             Some(text) => Some(text),
             None => self.ahead.as_ref().map(Ahead::added),

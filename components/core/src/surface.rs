@@ -105,13 +105,8 @@ impl Surface {
         self.generation
     }
 
-    /// The node that begins at a slot. A slot is where a node stands for as long as it is there: it moves with no
-    /// rewrite, and slots ascend in the order of the nodes.
-    pub(crate) fn node(&self, slot: usize) -> Option<u64> {
-        self.order.node(slot)
-    }
-
-    /// The slot and the seq of each node, from one that begins at `slot` on; 0 is the first one's.
+    /// The slot and the seq of each node, from one that begins at `slot` on; 0 is the first one's. A slot is where a node
+    /// stands for as long as it is there: it moves with no rewrite, and slots ascend in the order of the nodes.
     pub(crate) fn nodes_from(&self, slot: usize) -> impl Iterator<Item = (usize, u64)> {
         self.order.nodes_from(slot)
     }

@@ -2,7 +2,7 @@
 
 use super::kind::RowKind;
 use super::row::{Row, Shared};
-use crate::json::Value;
+use crate::json::Span;
 
 /// A row, or what is left of one, as offsets into a line.
 #[derive(Clone, Copy, Debug)]
@@ -22,26 +22,6 @@ pub(crate) struct RowSpans {
     name: Option<Span>,
     dt: Span,
     texts: Span,
-}
-
-#[derive(Clone, Copy, Debug)]
-struct Span {
-    start: usize,
-    end: usize,
-}
-
-impl Span {
-    /// None when the value does not stand in the line.
-    fn of(value: Value<'_>, line: &str) -> Option<Span> {
-        let text = value.text();
-        let start = text.as_ptr().addr().checked_sub(line.as_ptr().addr())?;
-        let end = start + text.len();
-        (end <= line.len()).then_some(Span { start, end })
-    }
-
-    fn value(self, line: &str) -> Option<Value<'_>> {
-        line.get(self.start..self.end).map(Value::checked)
-    }
 }
 
 impl RowSpans {

@@ -1,5 +1,6 @@
 //! The six members of an event, found in one pass over its line.
 
+use super::parts::Parts;
 use crate::chunk_rows::skip_delta;
 use crate::header::SAFE_INTEGER_MAX;
 use crate::json::{self, JsonFault, Scanner, Text, Value};
@@ -25,10 +26,10 @@ pub struct Envelope<'a> {
     pub other: Option<Text<'a>>,
     /// A number that JSON cannot carry without loss.
     pub lossy: Option<Box<JsonFault>>,
-    // Of a line in its usual spelling, these are known from reading it: `seq` and `time`, the provenance in the data of a
-    // message, which stands behind everything that the model said, and the last of sources in ascending order.
+    // Of a line in its usual spelling, these are known from reading it: `seq` and `time`, what a message is made of, and
+    // the last of sources in ascending order.
     stamps: Option<(u64, u64)>,
-    provenance: Option<Value<'a>>,
+    parts: Option<Parts<'a>>,
     last_source: Option<u64>,
 }
 
@@ -98,13 +99,15 @@ impl<'a> Envelope<'a> {
         let start = scan.at();
         match event_type.text() {
             "\"assistant/chunk\"" if skip_delta(&mut scan) => {}
-            "\"assistant/message\"" if scan.peek() == b'{' => {
-                let note = |name: Text<'a>, value| {
-                    if name.is("provenance") {
-                        self.provenance = Some(value);
-                    }
-                };
-                scan.object(note).ok()?;
+            "\"user/message\""
+            | "\"steering/message\""
+            | "\"assistant/message\""
+            | "\"tool/result\""
+                if scan.peek() == b'{' =>
+            {
+                let mut parts = Parts::default();
+                scan.object(|name, value| parts.note(name, value)).ok()?;
+                self.parts = Some(parts);
             }
             _ => scan.value().ok()?,
         }
@@ -149,9 +152,9 @@ impl<'a> Envelope<'a> {
         }
     }
 
-    /// The provenance in the data of a message, where it is known from reading the line.
-    pub(super) fn provenance(&self) -> Option<Value<'a>> {
-        self.provenance
+    /// What a message is made of, where that is known from reading the line.
+    pub(super) fn parts(&self) -> Option<Parts<'a>> {
+        self.parts
     }
 
     /// The last of its sources, where they are known from reading the line to be in strictly ascending order.
@@ -185,7 +188,7 @@ impl<'a> Envelope<'a> {
             other: None,
             lossy: None,
             stamps: None,
-            provenance: None,
+            parts: None,
             last_source: None,
         }
     }
@@ -247,18 +250,18 @@ mod tests {
     fn a_checked_line_is_read_as_any_other() {
         for event_type in ["user/message", "assistant/message", "x"] {
             for tail in TAILS {
+                let data = r#"{"content":[1],"callId":2,"a":3,"content":[4]}"#;
                 let line =
-                    format!(r#"{{"type":"{event_type}","seq":3,"time":4,"data":{{"a":[1]}}{tail}"#);
+                    format!(r#"{{"type":"{event_type}","seq":3,"time":4,"data":{data}{tail}"#);
                 let shown = |envelope: Envelope<'_>| {
                     let event = Event::of(&envelope, 3);
-                    format!(
-                        "{:?} {:?}",
-                        envelope.value,
-                        Event {
-                            last_source: None,
-                            ..event
-                        }
-                    )
+                    let parts = event.parts.or(event.data.map(Parts::of));
+                    let event = Event {
+                        last_source: None,
+                        parts: parts.filter(|_| event_type != "x"),
+                        ..event
+                    };
+                    format!("{:?} {event:?}", envelope.value)
                 };
                 let (any, checked) = (Envelope::read(&line), Envelope::read_checked(&line));
                 assert_eq!(shown(any.unwrap()), shown(checked.unwrap()), "{line}");

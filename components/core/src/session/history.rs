@@ -2,16 +2,34 @@
 
 use crate::fault::Fault;
 use crate::log::no_memory;
+use crate::message::MessageSpans;
 use crate::surface::{Change, Surface};
 
-/// Slots of the nodes that show a message, as far as they were looked at.
+/// The nodes that show a message, as far as they were looked at.
 ///
-/// Texts are not kept: a message is a short walk over its event's line, and a copy of each would double the memory.
+/// Texts are not kept, a copy of each would double the memory; but where they stand is, so that they are not looked for
+/// again.
 #[derive(Clone, Debug, Default)]
 pub(super) struct History {
-    shown: Vec<usize>,
+    shown: Vec<Shown>,
     // The slot to go on from.
     next: usize,
+}
+
+/// A node that shows a message.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Shown {
+    slot: usize,
+    pub(super) place: Place,
+}
+
+/// Where a message stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Place {
+    /// The chunk of the log that holds its line.
+    pub(super) chunk: u32,
+    /// Its members within the chunk.
+    pub(super) spans: MessageSpans,
 }
 
 impl History {
@@ -24,32 +42,33 @@ impl History {
         if slot < self.next {
             self.next = slot;
             self.shown
-                .truncate(self.shown.partition_point(|known| *known < slot));
+                .truncate(self.shown.partition_point(|known| known.slot < slot));
         }
     }
 
-    /// Looks at the nodes that were not looked at before; `is_shown` says of a node whether it shows a message.
+    /// Looks at the nodes that were not looked at before; `find` gives of a node's seq where its message stands, none when
+    /// it shows none.
     pub(super) fn catch_up(
         &mut self,
         surface: &Surface,
-        is_shown: impl Fn(u64) -> Result<bool, Fault>,
+        find: impl Fn(u64) -> Result<Option<Place>, Fault>,
     ) -> Result<(), Fault> {
         for (slot, seq) in surface.nodes_from(self.next) {
             // after a fault the same node is looked at again
             self.next = slot;
-            if is_shown(seq)? {
+            if let Some(place) = find(seq)? {
                 self.shown
                     .try_reserve(1)
-                    .map_err(|_| no_memory(size_of::<usize>()))?;
-                self.shown.push(slot);
+                    .map_err(|_| no_memory(size_of::<Shown>()))?;
+                self.shown.push(Shown { slot, place });
             }
         }
         self.next = surface.slot_count();
         Ok(())
     }
 
-    /// The slot of each message, in order.
-    pub(super) fn shown(&self) -> &[usize] {
+    /// Each message, in order.
+    pub(super) fn shown(&self) -> &[Shown] {
         &self.shown
     }
 }
@@ -59,8 +78,17 @@ mod tests {
     use std::cell::RefCell;
 
     use super::*;
-    use crate::event::Event;
+    use crate::event::{Envelope, Event};
     use crate::json::Value;
+    use crate::message::read_message;
+
+    /// Some place of some message.
+    fn some_place() -> Place {
+        let line = r#"{"type":"user/message","data":{"content":"x"}}"#;
+        let message = read_message(&Event::of(&Envelope::read(line).unwrap(), 0));
+        let spans = MessageSpans::of(&message.unwrap().unwrap(), line).unwrap();
+        Place { chunk: 0, spans }
+    }
 
     /// A surface and its history, and the nodes that were looked at since they were last asked for.
     #[derive(Default)]
@@ -81,6 +109,7 @@ mod tests {
                 surface_op: checked(op),
                 source_event_seqs: checked(sources).filter(|_| !sources.starts_with("[]")),
                 last_source: None,
+                parts: None,
             };
             let change = self.surface.check(&event, |_| None).unwrap();
             self.surface.apply(&change);
@@ -99,16 +128,16 @@ mod tests {
 
         fn looked_at(&mut self) -> Vec<u64> {
             let looked_at = RefCell::new(Vec::new());
-            let is_shown = |seq| {
+            let find = |seq| {
                 looked_at.borrow_mut().push(seq);
-                Ok(seq % 3 != 0)
+                Ok((seq % 3 != 0).then(some_place))
             };
-            self.history.catch_up(&self.surface, is_shown).unwrap();
+            self.history.catch_up(&self.surface, find).unwrap();
             let shown: Vec<u64> = self
                 .history
                 .shown()
                 .iter()
-                .map(|slot| self.surface.node(*slot).unwrap())
+                .map(|shown| self.surface.nodes_from(shown.slot).next().unwrap().1)
                 .collect();
             let due: Vec<u64> = self.surface.nodes().filter(|seq| seq % 3 != 0).collect();
             assert_eq!(shown, due);
@@ -147,16 +176,18 @@ mod tests {
         let mut log = Watched::default();
         log.append(3);
         let fault = Fault::new(crate::fault::Reason::MessageInvalid, "no data");
-        let is_shown = |seq| {
+        let find = |seq| {
             if seq == 1 {
                 Err(fault.clone())
             } else {
-                Ok(true)
+                Ok(Some(some_place()))
             }
         };
-        assert!(log.history.catch_up(&log.surface, is_shown).is_err());
-        assert_eq!(log.history.shown(), [0]);
-        log.history.catch_up(&log.surface, |_| Ok(true)).unwrap();
-        assert_eq!(log.history.shown(), [0, 1, 2]);
+        assert!(log.history.catch_up(&log.surface, find).is_err());
+        assert_eq!(log.history.shown().len(), 1);
+        let find = |_| Ok(Some(some_place()));
+        log.history.catch_up(&log.surface, find).unwrap();
+        let slots: Vec<usize> = log.history.shown().iter().map(|shown| shown.slot).collect();
+        assert_eq!(slots, [0, 1, 2]);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::borrow::Cow;
 
+use super::history::{Place, Shown};
 use super::{Session, read_line};
 use crate::chunk_rows::RowSpans;
 use crate::fault::{Fault, Reason};
-use crate::log::{Kind, Line, check_room};
-use crate::message::{is_message, write_message};
+use crate::log::{Kind, Line, Log, check_room, no_memory};
+use crate::message::{MessageSpans, read_message};
 use crate::record;
 
 /// Some events in order, one a line.
@@ -144,31 +145,26 @@ impl Session {
     /// Fails with [`Reason::StartBeyondEnd`], and with [`Reason::MessageInvalid`] when an event on the surface holds
     /// nothing that a message could be made of.
     pub fn messages(&mut self, start: u32, bytes_max: u32) -> Result<MessagesPage, Fault> {
-        let (surface, log) = (&self.surface, &self.log);
-        self.history.catch_up(surface, |seq| {
-            let event = log.line(seq).and_then(read_line);
-            event.map_or(Ok(false), |event| is_message(&event))
-        })?;
+        let log = &self.log;
+        self.history
+            .catch_up(&self.surface, |seq| find_message(log, seq))?;
         let shown = self.history.shown();
         let total = u32::try_from(shown.len()).map_err(|_| {
             Fault::new(Reason::LimitReached, "too many messages").text("limit", "messages")
         })?;
-        let Some(slots) = shown.get(start as usize..) else {
+        let Some(rest) = shown.get(start as usize..) else {
             return Err(beyond_end("message", u64::from(start), u64::from(total)));
         };
+        let (count, bytes) = first_page(rest, bytes_max as usize);
         let mut lines = String::new();
-        for slot in slots {
-            let line = surface.node(*slot).and_then(|seq| log.line(seq));
-            let Some(event) = line.and_then(read_line) else {
-                continue;
-            };
-            let end = lines.len();
-            write_message(&event, &mut lines)?;
-            if end > 0 && lines.len() >= bytes_max as usize {
-                lines.truncate(end);
-                break;
+        lines
+            .try_reserve_exact(bytes)
+            .map_err(|_| no_memory(bytes))?;
+        for place in rest.iter().take(count).map(|shown| shown.place) {
+            if let Some(chunk) = log.chunk(place.chunk) {
+                place.spans.message(chunk).write(&mut lines);
+                lines.push('\n');
             }
-            lines.push('\n');
         }
         Ok(MessagesPage {
             generation: self.surface.generation(),
@@ -215,6 +211,40 @@ impl Session {
             lines: self.log.text(0, position + 1),
         })
     }
+}
+
+/// Where the message of an event stands; none when it shows none.
+fn find_message(log: &Log, seq: u64) -> Result<Option<Place>, Fault> {
+    let record = log
+        .position(seq)
+        .and_then(|position| Some((position, log.record(position)?)));
+    let Some((position, line)) = record.filter(|(_, line)| line.kind != Kind::Row) else {
+        return Ok(None);
+    };
+    let Some(event) = read_line(line.text) else {
+        return Ok(None);
+    };
+    let Some(message) = read_message(&event)? else {
+        return Ok(None);
+    };
+    let place = log.chunk_of(position).and_then(|chunk| {
+        let spans = MessageSpans::of(&message, log.chunk(chunk)?)?;
+        Some(Place { chunk, spans })
+    });
+    place.ok_or_else(|| no_memory(line.text.len())).map(Some)
+}
+
+/// How many of these messages fit into a page, and how long it is then: the first one always does.
+fn first_page(shown: &[Shown], bytes_max: usize) -> (usize, usize) {
+    let (mut count, mut bytes) = (0, 0);
+    for shown in shown {
+        let end = bytes + shown.place.spans.bytes();
+        if count > 0 && end >= bytes_max {
+            break;
+        }
+        (count, bytes) = (count + 1, end + 1);
+    }
+    (count, bytes)
 }
 
 fn fits(lines: &str, line: &str, bytes_max: u32) -> bool {

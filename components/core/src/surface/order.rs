@@ -113,12 +113,6 @@ impl Order {
         self.len = self.len + run.nodes.len() - 1;
     }
 
-    /// The node that begins at a slot.
-    pub(super) fn node(&self, slot: usize) -> Option<u64> {
-        let patch = self.patches.get(&slot).map(|patch| patch.seq);
-        patch.or_else(|| self.slots.get(slot).copied())
-    }
-
     /// The first slot of each node, and the node, from one that begins at `slot` on.
     pub(super) fn nodes_from(&self, slot: usize) -> impl Iterator<Item = (usize, u64)> {
         Nodes {
